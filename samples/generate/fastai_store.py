@@ -1,0 +1,63 @@
+"""How does a scenario become a FastAIAgent database? Runs it on FunctionModel and tidies the file the SDK leaves."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import tempfile
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fastaiagent import Agent, FunctionTool
+from fastaiagent.testing import FunctionModel
+from files import target
+from scenarios import Scenario, numbered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# The SDK's spans keep tracebacks, and a traceback names this machine's folders. The interpreter's own switch leaves
+# the exception and drops the frames, so that no file has to be edited afterwards.
+sys.tracebacklimit = 0
+
+
+@contextmanager
+def database(name: str) -> Iterator[Path]:
+    """A throwaway local.db for the length of a `with` block; afterwards it is the sample `name`."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "local.db"
+        os.environ["FASTAIAGENT_LOCAL_DB"] = str(path)  # read by the SDK at its first run, once a process
+        yield path
+        compact(path, target(name))
+
+
+def compact(source: Path, destination: Path) -> None:
+    """Copy a database that the SDK still holds open: write-ahead log merged, no journal beside it, pages packed."""
+    with closing(sqlite3.connect(source)) as live, closing(sqlite3.connect(destination)) as copy:
+        live.backup(copy)
+        copy.execute("PRAGMA journal_mode=delete")
+        copy.execute("PRAGMA page_size=1024")  # most of the SDK's tables are empty and take a page each
+        copy.execute("VACUUM")
+
+
+def agent(scenario: Scenario, after_turns: Exception | None = None) -> Agent:
+    """The scenario's agent on a scripted model; when the turns are used up, `after_turns` is raised."""
+    script = numbered(scenario.turns)
+
+    def respond(_messages: object) -> str | tuple[str, list[dict[str, Any]]]:
+        turn, ids = next(script, (None, ()))
+        if turn is None:
+            raise after_turns or RuntimeError("the script has no more turns")
+        calls = [
+            {"id": call_id, "name": name, "arguments": arguments}
+            for call_id, (name, arguments) in zip(ids, turn.calls, strict=True)
+        ]
+        text = turn.text or ""
+        return (text, calls) if calls else text
+
+    tools = [
+        FunctionTool(tool.name, tool.run, tool.description, replay_class=tool.replay_class) for tool in scenario.tools
+    ]
+    return Agent(scenario.agent, system_prompt=scenario.system, llm=FunctionModel(respond), tools=tools)

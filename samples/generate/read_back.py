@@ -1,0 +1,164 @@
+"""Does every sample hold what its scenario says, and nothing of the machine that made it?
+
+Reads the samples with the standard library alone (so that it doubts the SDKs and this project alike), prints the tool
+calls of each with their results, and ends 1 when a call differs from the scenario or a file names this machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sqlite3
+import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import scenarios
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Call = tuple[str, Any, Any]  # tool name, arguments, result (None: none recorded)
+
+
+def plain(value: object) -> object:
+    """A value that may be JSON in a string, as the value."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+def chat(path: Path) -> list[list[Call]]:
+    """Calls of a Chat Completions message list, bare or under `messages`."""
+    document = json.loads(path.read_bytes())
+    messages = document if isinstance(document, list) else document["messages"]
+    results = {m["tool_call_id"]: plain(m["content"]) for m in messages if m["role"] == "tool"}
+    calls = [call for message in messages for call in message.get("tool_calls", ())]
+    return [[(c["function"]["name"], plain(c["function"]["arguments"]), results.get(c["id"])) for c in calls]]
+
+
+def responses(path: Path) -> list[list[Call]]:
+    """Calls of a Responses item list."""
+    items = json.loads(path.read_bytes())
+    results = {i["call_id"]: plain(i["output"]) for i in items if i.get("type") == "function_call_output"}
+    calls = [item for item in items if item.get("type") == "function_call"]
+    return [[(c["name"], plain(c["arguments"]), results.get(c["call_id"])) for c in calls]]
+
+
+def anthropic(path: Path) -> list[list[Call]]:
+    """Calls of an Anthropic message list."""
+    messages = json.loads(path.read_bytes())["messages"]
+    blocks = [block for m in messages if isinstance(m["content"], list) for block in m["content"]]
+    results = {b["tool_use_id"]: plain(b["content"]) for b in blocks if b["type"] == "tool_result"}
+    return [[(b["name"], b["input"], results.get(b["id"])) for b in blocks if b["type"] == "tool_use"]]
+
+
+def events(path: Path) -> list[list[Call]]:
+    """Calls of a plain event log."""
+    log = [json.loads(line) for line in path.read_bytes().splitlines()]
+    results = {event["call_id"]: event["result"] for event in log if event["type"] == "tool_result"}
+    return [[(e["name"], e["args"], results.get(e["id"])) for e in log if e["type"] == "tool_call"]]
+
+
+def otlp(path: Path) -> list[list[Call]]:
+    """Calls of the tool spans in an OTLP JSON Lines file, by start time."""
+    spans = [
+        span
+        for line in path.read_bytes().splitlines()
+        for resource in json.loads(line)["resourceSpans"]
+        for scope in resource["scopeSpans"]
+        for span in scope["spans"]
+    ]
+    rows = []
+    for span in sorted(spans, key=lambda span: int(span["startTimeUnixNano"])):
+        at = {a["key"]: a["value"].get("stringValue") for a in span["attributes"]}
+        if at["gen_ai.operation.name"] == "execute_tool":
+            arguments, result = at["gen_ai.tool.call.arguments"], at["gen_ai.tool.call.result"]
+            rows.append((at["gen_ai.tool.name"], plain(arguments), plain(result)))
+    return [rows]
+
+
+def fastai_export(path: Path) -> list[list[Call]]:
+    """Calls of a FastAIAgent JSON export."""
+    spans = [span["attributes"] | span["input"] | span["output"] for span in json.loads(path.read_bytes())["spans"]]
+    return [[fastai_call(span) for span in spans if "tool.name" in span]]
+
+
+def fastai_call(attributes: dict[str, Any]) -> Call:
+    """The call of one FastAIAgent tool span."""
+    return attributes["tool.name"], plain(attributes["tool.args"]), plain(attributes.get("tool.result"))
+
+
+def fastai_database(path: Path) -> list[list[Call]]:
+    """Calls of a FastAIAgent database, one list a trace, in the order of the traces' ends."""
+    with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as connection:
+        rows = connection.execute("SELECT trace_id, attributes FROM spans ORDER BY rowid").fetchall()
+    traces: dict[str, list[Call]] = {}
+    for trace, text in rows:
+        attributes = json.loads(text)
+        calls = traces.setdefault(trace, [])
+        if "tool.name" in attributes:
+            calls.append(fastai_call(attributes))
+    return list(traces.values())
+
+
+SAMPLES: dict[str, tuple[Callable[[Path], list[list[Call]]], Callable[[], scenarios.Scenario]]] = {
+    "crash.db": (fastai_database, scenarios.crash),
+    "double_charge.chat.json": (chat, scenarios.double_charge),
+    "mailing.events.jsonl": (events, scenarios.mailing),
+    "pager.chat.json": (chat, scenarios.pager),
+    "pager.db": (fastai_database, scenarios.pager),
+    "pager.json": (fastai_export, scenarios.pager),
+    "pager.otlp.jsonl": (otlp, scenarios.pager),
+    "parallel.anthropic.json": (anthropic, scenarios.parallel),
+    "readonly.db": (fastai_database, scenarios.readonly),
+    "readonly.responses.json": (responses, scenarios.readonly),
+}
+
+
+def expected(scenario: scenarios.Scenario, traces: int) -> list[list[Call]]:
+    """What `traces` runs of the scenario in a row must have recorded."""
+    return [
+        [(name, arguments, scenario.call(name, arguments)) for turn in scenario.turns for name, arguments in turn.calls]
+        for _ in range(traces)
+    ]
+
+
+def machine_words() -> Iterator[str]:
+    """What must stand in no sample: this machine's name, the user's, their folders."""
+    yield from {
+        socket.gethostname(),
+        str(Path.home()),
+        str(Path.cwd()),
+        sys.prefix,
+        "site-packages",
+        tempfile.gettempdir(),
+    }
+    yield os.environ.get("USER", "site-packages") + "@"
+
+
+def main() -> int:
+    """Print each sample's calls and what is wrong with it."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
+    faults = 0
+    for name, (read, scenario) in SAMPLES.items():
+        traces = read(folder / name)
+        content = (folder / name).read_bytes()
+        leaks = [word for word in machine_words() if word.encode() in content]
+        same = traces == expected(scenario(), len(traces))
+        faults += bool(leaks) + (not same)
+        verdict = "as scripted" if same else "NOT AS SCRIPTED"
+        print(f"{name}: {len(content)} bytes, {len(traces)} trace(s)", verdict, *leaks)
+        for number, calls in enumerate(traces):
+            for tool, arguments, result in calls:
+                print(f"  {number} {tool} {json.dumps(arguments)} -> {json.dumps(result)}")
+    faults += sum(1 for path in folder.iterdir() if path.name.endswith(("-wal", "-shm", "-journal")))
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
