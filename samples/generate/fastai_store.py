@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import sys
 import tempfile
-from contextlib import closing, contextmanager
+from contextlib import chdir, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +24,16 @@ sys.tracebacklimit = 0
 
 @contextmanager
 def database(name: str) -> Iterator[Path]:
-    """A throwaway local.db for the length of a `with` block; afterwards it is the sample `name`."""
+    """The database of a throwaway project for the length of a `with` block; afterwards it is the sample `name`.
+
+    The SDK keeps its files below the working folder and writes that folder's name into every row, hence `demo`.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "local.db"
-        os.environ["FASTAIAGENT_LOCAL_DB"] = str(path)  # read by the SDK at its first run, once a process
-        yield path
-        compact(path, target(name))
+        project = Path(folder) / "demo"
+        project.mkdir()
+        with chdir(project):
+            yield project / ".fastaiagent" / "local.db"
+        compact(project / ".fastaiagent" / "local.db", target(name))
 
 
 def compact(source: Path, destination: Path) -> None:

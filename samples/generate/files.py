@@ -6,11 +6,13 @@ import json
 import sys
 from pathlib import Path
 
+# Resolved here, because a script may change its working folder later.
+FOLDER = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent).resolve()
+
 
 def target(name: str) -> Path:
     """Path of the sample `name`; a file of an earlier making is removed."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
-    path = folder / name
+    path = FOLDER / name
     path.unlink(missing_ok=True)
     return path
 

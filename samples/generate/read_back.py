@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import scenarios
+from files import FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -143,11 +144,10 @@ def machine_words() -> Iterator[str]:
 
 def main() -> int:
     """Print each sample's calls and what is wrong with it."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
     faults = 0
     for name, (read, scenario) in SAMPLES.items():
-        traces = read(folder / name)
-        content = (folder / name).read_bytes()
+        traces = read(FOLDER / name)
+        content = (FOLDER / name).read_bytes()
         leaks = [word for word in machine_words() if word.encode() in content]
         same = traces == expected(scenario(), len(traces))
         faults += bool(leaks) + (not same)
@@ -156,7 +156,8 @@ def main() -> int:
         for number, calls in enumerate(traces):
             for tool, arguments, result in calls:
                 print(f"  {number} {tool} {json.dumps(arguments)} -> {json.dumps(result)}")
-    faults += sum(1 for path in folder.iterdir() if path.name.endswith(("-wal", "-shm", "-journal")))
+    # A side file would mean that a sample is not whole without it.
+    faults += sum(1 for path in FOLDER.iterdir() if path.name.endswith(("-wal", "-shm", "-journal")))
     return 1 if faults else 0
 
 
