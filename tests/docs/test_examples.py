@@ -2,7 +2,7 @@
 
 Every page gets a folder of its own with a copy of samples/. Its marked blocks run there in their order:
 
-```console            `$ forensics …` lines are run. Exit code 0, or the one of `exit=N` behind the word. What is printed
+```console            `$ forensics …` lines are run. Exit code 0, or the one of `exit=N` behind the word. The output
                       begins with the lines shown; a line `...` stands for any lines. `> NAME` at the end of a command
                       keeps its output in a file.
 ```yaml file=NAME     is written to that file; with the word `policy`, `forensics policy check` must accept it.
