@@ -1,0 +1,194 @@
+"""Does a condition of a rule hold for a tool, its arguments or its result?
+
+Conditions are compiled once into predicates over a subject (a plain dict). There are no expressions and no code: exact
+or glob on tool and server, JSON Pointers with value tests, and all, any, not. RE2 is imported when a rule that uses
+`matches` is first asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from forensics.rules.model import Condition
+from forensics.rules.words import split_words
+
+Subject = Mapping[str, object]
+Predicate = Callable[[Subject], bool]
+
+_MISSING = object()
+
+
+def compile_condition(condition: Condition) -> Predicate:
+    """The predicate that holds exactly when every part of the condition holds."""
+    parts = tuple(_parts(condition))
+    if len(parts) == 1:
+        return parts[0]
+    return lambda subject: all(part(subject) for part in parts)
+
+
+def _parts(condition: Condition) -> Iterator[Predicate]:
+    if condition.tool is not None:
+        yield _glob_test("tool", condition.tool)
+    if condition.server is not None:
+        yield _glob_test("server", condition.server)
+    if condition.at is not None:
+        yield _value_test(condition)
+    if condition.all:
+        yield from (compile_condition(part) for part in condition.all)
+    if condition.any:
+        yield _any(tuple(compile_condition(part) for part in condition.any))
+    if condition.not_ is not None:
+        yield _negate(compile_condition(condition.not_))
+
+
+def _any(parts: tuple[Predicate, ...]) -> Predicate:
+    return lambda subject: any(part(subject) for part in parts)
+
+
+def _negate(part: Predicate) -> Predicate:
+    return lambda subject: not part(subject)
+
+
+def _glob_test(field: str, pattern: str) -> Predicate:
+    matcher = glob(pattern)
+
+    def holds(subject: Subject) -> bool:
+        value = subject.get(field)
+        return isinstance(value, str) and matcher(value)
+
+    return holds
+
+
+@lru_cache(maxsize=4096)
+def glob(pattern: str) -> Callable[[str], bool]:
+    """A matcher for `*` (any run of characters) and `?` (one); everything else stands for itself, case included."""
+    if "*" not in pattern and "?" not in pattern:
+        return pattern.__eq__
+    pieces = [_glob_piece(piece) for piece in re.sub(r"\*+", "*", pattern)]
+    compiled = re.compile("".join(pieces), re.DOTALL)
+    return lambda value: compiled.fullmatch(value) is not None
+
+
+def _glob_piece(character: str) -> str:
+    return {"*": ".*", "?": "."}.get(character) or re.escape(character)
+
+
+def resolve_pointer(value: object, pointer: str, default: object = None) -> object:
+    """The value at a JSON Pointer (RFC 6901), or `default` when nothing stands there."""
+    for token in pointer_tokens(pointer):
+        if isinstance(value, Mapping) and token in value:
+            value = value[token]
+        elif isinstance(value, (list, tuple)) and token.isdecimal() and token.isascii() and int(token) < len(value):
+            value = value[int(token)]
+        else:
+            return default
+    return value
+
+
+@lru_cache(maxsize=4096)
+def pointer_tokens(pointer: str) -> tuple[str, ...]:
+    """The unescaped tokens of a JSON Pointer; raises ValueError when it doesn't start with a slash."""
+    if pointer == "":
+        return ()
+    if not pointer.startswith("/"):
+        raise ValueError(f"not a JSON Pointer: {pointer!r}")
+    return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/"))
+
+
+def _value_test(condition: Condition) -> Predicate:
+    pointers = (condition.at,) if isinstance(condition.at, str) else condition.at or ()
+    test = _test_of(condition)
+    keys = frozenset(" ".join(split_words(key)) for key in condition.keys)
+
+    def holds(subject: Subject) -> bool:
+        return any(test(value) for pointer in pointers for value in _values(subject, pointer, keys))
+
+    return holds
+
+
+def _values(subject: Subject, pointer: str, keys: frozenset[str]) -> Iterator[object]:
+    value = resolve_pointer(subject, pointer, _MISSING)
+    if not keys:
+        yield value
+    elif isinstance(value, Mapping):
+        found = [member for key, member in value.items() if isinstance(key, str) and key_words(key) in keys]
+        yield from found or [_MISSING]
+    elif isinstance(value, (list, tuple)):
+        found = [item for item in value if isinstance(item, str) and key_words(item) in keys]
+        yield from found or [_MISSING]
+    else:
+        yield _MISSING
+
+
+@lru_cache(maxsize=65536)
+def key_words(key: str) -> str:
+    """A key's words joined by spaces, the form in which `keys` compares: `outputPath` and `output_path` are equal."""
+    return " ".join(split_words(key[:256]))
+
+
+def _test_of(condition: Condition) -> Callable[[object], bool]:
+    tests: list[Callable[[object], bool]] = []
+    if condition.present is not None:
+        tests.append(_present if condition.present else lambda value: not _present(value))
+    if condition.equals is not msgspec.UNSET:
+        tests.append(_equals(condition.equals))
+    if condition.in_:
+        wanted = condition.in_
+        tests.append(lambda value: any(same_json(value, one) for one in wanted))
+    if condition.matches is not None:
+        tests.append(_matches(condition.matches))
+    if condition.words:
+        tests.append(_has_word(frozenset(condition.words)))
+    return lambda value: value is not _MISSING and all(t(value) for t in tests) if condition.present is not False else (
+        all(t(value) for t in tests)
+    )
+
+
+def _present(value: object) -> bool:
+    return value is not _MISSING and value is not None and value not in ("", [], {})
+
+
+def _equals(wanted: object) -> Callable[[object], bool]:
+    return lambda value: same_json(value, wanted)
+
+
+def same_json(left: object, right: object) -> bool:
+    """Equality of JSON values: true is not 1, and 1 is 1.0."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, (int, float)) and isinstance(right, (int, float)):
+        return left == right
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(same_json(left[key], right[key]) for key in left)
+    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+        return len(left) == len(right) and all(map(same_json, left, right))
+    return type(left) is type(right) and left == right
+
+
+def _has_word(words: frozenset[str]) -> Callable[[object], bool]:
+    def holds(value: object) -> bool:
+        texts = value if isinstance(value, (list, tuple)) else (value,)
+        return any(isinstance(t, str) and not words.isdisjoint(split_words(t[:4096])) for t in texts)
+
+    return holds
+
+
+def _matches(pattern: str) -> Callable[[object], bool]:
+    def holds(value: object) -> bool:
+        return isinstance(value, str) and _re2(pattern).fullmatch(value.encode("utf-8", "replace")[:65536]) is not None
+
+    return holds
+
+
+@lru_cache(maxsize=1024)
+def _re2(pattern: str) -> Any:
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    return re2.compile(pattern.encode("utf-8"), options)

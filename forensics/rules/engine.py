@@ -1,0 +1,226 @@
+"""What do the rules, the declarations and the operator say about a tool, a call and its result?
+
+The engine only collects evidence; `forensics.core.classes.resolve` weighs it. Declarations are rules too
+(rules/tools/declarations.yaml): what a trace claims about a tool may raise, and lowers only where the operator trusts
+the server that made the claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from forensics.core.classes import ClassEvidence, Effect, Scope, Source, Stability, Tier, ToolFacts
+from forensics.core.policy import Policy, ToolEntry
+from forensics.rules.conditions import Predicate, compile_condition, glob, resolve_pointer, same_json
+from forensics.rules.model import Pack, ToolRule
+from forensics.rules.packs import extra_files, read_packs, shipped_files
+from forensics.rules.shapes import Shapes
+from forensics.rules.words import Hit, Lexicon
+
+_CACHE = 65536
+_RESULT_TEXT_LIMIT = 1024 * 1024
+_MISSING = object()
+_TOOL_SOURCES = ("declaration", "pack", "schema", "name", "description")
+
+
+class _Compiled(msgspec.Struct, frozen=True):
+    """A tool rule ready to be asked, with the pack that it stands in."""
+
+    rule: ToolRule
+    pack: str
+    holds: Predicate
+    effect: Effect | None
+    result: Stability | None
+    scope: Scope | None
+
+
+class RuleSet:
+    """Every rule in force. `digest` is "sha256:..." over the packs' contents in a fixed order; `answered_by_proof`
+    holds the ids of the vetoes that say no more than *nothing proved this text read-only*: a proof removes them."""
+
+    def __init__(self, packs: tuple[Pack, ...], digest: str) -> None:
+        self.packs = packs
+        self.digest = digest
+        self.lexicon = Lexicon(tuple(rule for pack in packs for rule in pack.words))
+        self.shapes = Shapes(tuple(rule for pack in packs for rule in pack.shapes))
+        rules = [_compiled(rule, pack.pack) for pack in packs for rule in pack.tools]
+        self._tool_rules = tuple(c for c in rules if c.rule.source in _TOOL_SOURCES)
+        self._call_rules = tuple(c for c in rules if c.rule.source == "arguments")
+        self._result_rules = tuple(c for c in rules if c.rule.source == "result")
+        self.answered_by_proof = frozenset(c.rule.id for c in rules if c.rule.proof)
+        self._tools: dict[tuple[bytes, str], tuple[ClassEvidence, ...]] = {}
+
+    def tool_evidence(self, facts: ToolFacts, policy: Policy) -> tuple[ClassEvidence, ...]:
+        """Everything known about a tool before a call is looked at; remembered by the tool's facts and the policy."""
+        key = (msgspec.json.encode(facts, order="deterministic"), policy.digest)
+        known = self._tools.get(key)
+        if known is None:
+            if len(self._tools) >= _CACHE:
+                self._tools.clear()
+            known = self._tools[key] = tuple(self._judge_tool(facts, policy))
+        return known
+
+    def call_evidence(self, facts: ToolFacts, arguments: object, policy: Policy) -> tuple[ClassEvidence, ...]:
+        """What only the arguments show: the operator's conditional entries, methods, free text, output paths, keys."""
+        subject = {**_subject(facts), "arguments": arguments}
+        operator = [_operator(e) for e in _entries(policy, facts) if e.arguments and _meets(e, arguments)]
+        return (*operator, *_spoken(self._call_rules, [subject], facts, policy))
+
+    def result_evidence(self, facts: ToolFacts, arguments: object, result: object) -> tuple[ClassEvidence, ...]:
+        """What the shape of the recorded result shows: that something was created, sent, changed. Always a veto."""
+        base = {**_subject(facts), "arguments": arguments}
+        views = [{**base, "result": view} for view in _views(result)]
+        return tuple(_spoken(self._result_rules, views, facts, None)) if views else ()
+
+    def handle_kind(self, value: str, key: str | None) -> str | None:
+        """The kind of an opaque value (uuid, ulid, prefixed-id, hash, timestamp, cursor, etag, token, url, arn, number;
+        `id` when only its key says so), or None when the value is not opaque."""
+        return self.shapes.kind(value, key)
+
+    def is_id_key(self, key: str) -> bool:
+        """Whether a key's name says that its value identifies something (`id`, `pageId`, `issue_number`, `cursor`)."""
+        return self.shapes.is_id_key(key)
+
+    def _judge_tool(self, facts: ToolFacts, policy: Policy) -> Iterator[ClassEvidence]:
+        yield from (_operator(entry) for entry in _entries(policy, facts) if not entry.arguments)
+        spoken = _spoken(self._tool_rules, [_subject(facts)], facts, policy)
+        silenced = _silenced(self._tool_rules, spoken)
+        yield from spoken
+        for hit in self.lexicon.name(facts.name):
+            if hit.rule.id not in silenced:
+                yield _words(hit, Source.NAME, "name", facts)
+        for hit in self.lexicon.description(facts.description or ""):
+            if hit.rule.id not in silenced:
+                yield _words(hit, Source.DESCRIPTION, "description", facts)
+
+
+def load_rules(extra: Sequence[Path] = ()) -> RuleSet:
+    """The shipped packs, and those in `extra` (files, or folders of *.yaml). Raises RuleError with every fault."""
+    return RuleSet(*read_packs((*shipped_files(), *extra_files(extra)))) if extra else _shipped()
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> RuleSet:
+    return RuleSet(*read_packs(shipped_files()))
+
+
+def _compiled(rule: ToolRule, pack: str) -> _Compiled:
+    effect = Effect[rule.effect.name] if rule.effect is not None else None
+    result = Stability[rule.result.name] if rule.result is not None else None
+    scope = Scope(rule.scope.value) if rule.scope is not None else None
+    return _Compiled(rule, pack, compile_condition(rule.when), effect, result, scope)
+
+
+def _subject(facts: ToolFacts) -> dict[str, object]:
+    http = {"method": facts.http[0].upper(), "path": facts.http[1]} if facts.http is not None else None
+    return {
+        "tool": facts.name,
+        "server": facts.server,
+        "description": facts.description,
+        "http": http,
+        "hints": facts.hints,
+        "replay_class": facts.replay_class,
+        "tool_type": facts.tool_type,
+        "input_schema": facts.input_schema,
+        "output_schema": facts.output_schema,
+    }
+
+
+def _spoken(
+    rules: Iterable[_Compiled], subjects: Sequence[Mapping[str, object]], facts: ToolFacts, policy: Policy | None
+) -> list[ClassEvidence]:
+    holding = [c for c in rules if any(c.holds(subject) for subject in subjects)]
+    silenced = {other for c in holding for other in c.rule.refines}
+    speaking = [c for c in holding if c.rule.id not in silenced and _counts(c, policy)]
+    return [_evidence(c, facts, policy) for c in speaking]
+
+
+def _silenced(rules: Iterable[_Compiled], spoken: Iterable[ClassEvidence]) -> frozenset[str]:
+    ids = {piece.rule for piece in spoken}
+    return frozenset(other for c in rules if c.rule.id in ids for other in c.rule.refines)
+
+
+def _counts(compiled: _Compiled, policy: Policy | None) -> bool:
+    """A rule about an exact tool lowers only where the policy trusts its pack by name; raising is always welcome."""
+    lowers = compiled.rule.source == "pack" and (compiled.effect is Effect.NONE or compiled.result is Stability.STABLE)
+    return not lowers or (policy is not None and policy.trusts_pack(compiled.pack))
+
+
+def _evidence(compiled: _Compiled, facts: ToolFacts, policy: Policy | None) -> ClassEvidence:
+    claimed = compiled.rule.source == "declaration"
+    return ClassEvidence(
+        source=Source(compiled.rule.source),
+        tier=Tier.CLAIMED if claimed else Tier.PACK,
+        says=compiled.rule.says,
+        effect=compiled.effect,
+        result=compiled.result,
+        scope=compiled.scope,
+        rule=compiled.rule.id,
+        locator=facts.locator,
+        trusted=policy is not None and (policy.trusts_server(facts.server) if claimed else policy.trusts_pack(compiled.pack)),
+    )
+
+
+def _words(hit: Hit, source: Source, where: str, facts: ToolFacts) -> ClassEvidence:
+    return ClassEvidence(
+        source=source,
+        tier=Tier.PACK,
+        says=f"the {where} says {hit.word!r}",
+        effect=hit.effect,
+        result=hit.result,
+        scope=hit.scope,
+        rule=hit.rule.id,
+        locator=facts.locator,
+    )
+
+
+def _entries(policy: Policy, facts: ToolFacts) -> Iterator[ToolEntry]:
+    for entry in policy.tools:
+        if not glob(entry.tool)(facts.name):
+            continue
+        if entry.server is None or (facts.server is not None and glob(entry.server)(facts.server)):
+            yield entry
+
+
+def _meets(entry: ToolEntry, arguments: object) -> bool:
+    return all(same_json(resolve_pointer(arguments, p, _MISSING), v) for p, v in entry.arguments.items())
+
+
+def _operator(entry: ToolEntry) -> ClassEvidence:
+    return ClassEvidence(
+        source=Source.OPERATOR,
+        tier=Tier.OPERATOR,
+        says=f"{entry.because} ({entry.by})",
+        effect=entry.effect,
+        result=entry.result,
+        scope=entry.scope,
+    )
+
+
+def _views(result: object) -> Iterator[Mapping[str, object]]:
+    """The objects that a result is: itself, a JSON text, and the structured or text content of an MCP result."""
+    value = _decoded(result)
+    if not isinstance(value, Mapping):
+        return
+    yield value
+    structured = value.get("structuredContent")
+    if isinstance(structured, Mapping):
+        yield structured
+    content = value.get("content")
+    for part in content if isinstance(content, (list, tuple)) else ():
+        inner = _decoded(part.get("text")) if isinstance(part, Mapping) else None
+        if isinstance(inner, Mapping):
+            yield inner
+
+
+def _decoded(value: object) -> object:
+    if not isinstance(value, str) or len(value) > _RESULT_TEXT_LIMIT or not value.lstrip().startswith("{"):
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        return value

@@ -1,0 +1,149 @@
+"""What does a policy file say, as of a date? Reads, checks, extends and fixes a policy."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from forensics.core.classes import Effect, Scope, Stability
+from forensics.core.policy import BasePolicy, Policy, ToolEntry, TrustEntry
+from forensics.rules.conditions import pointer_tokens
+from forensics.rules.model import PolicyFile, ToolFile, TrustFile, convert
+from forensics.rules.packs import shipped_folder
+from forensics.rules.yaml_strict import StrictYaml, load_strict, rule_error
+
+SHIPPED = tuple(base.value for base in BasePolicy)
+MAX_CHAIN = 16
+
+
+class _Layer(msgspec.Struct, frozen=True):
+    """One file of an `extends` chain, with its lines."""
+
+    file: PolicyFile
+    document: StrictYaml
+    name: str
+    base: BasePolicy | None
+
+
+def load_policy(source: str | Path | None, as_of: datetime.date) -> Policy:
+    """The policy called `strict` (also for None), `inject`, or the one in a file. Entries that expired before `as_of`
+    are left out and named in `Policy.expired`. Raises RuleError with every fault as `path:line:col: text`."""
+    layers = _chain(source)
+    base = next((layer.base for layer in layers if layer.base is not None), BasePolicy.STRICT)
+    trust = [(layer, i, t) for layer in layers for i, t in enumerate(layer.file.trust)]
+    tools = [(layer, i, t) for layer in layers for i, t in enumerate(layer.file.tools)]
+    expired = [_trust_title(t) for _, _, t in trust if _is_over(t.expires, as_of)]
+    expired += [f"tool {t.tool}" for _, _, t in tools if _is_over(t.expires, as_of)]
+    dated = any(t.expires is not None for _, _, t in (*trust, *tools))
+    execute = tuple(dict.fromkeys(name for layer in layers for name in layer.file.execute))
+    return Policy(
+        name=layers[0].file.name,
+        base=base,
+        digest=_digest(base, layers),
+        trust=tuple(_trust(t) for _, _, t in trust if not _is_over(t.expires, as_of)),
+        tools=tuple(_tool(layer, i, t) for layer, i, t in tools if not _is_over(t.expires, as_of)),
+        execute=execute,
+        expired=tuple(expired),
+        as_of=as_of if dated else None,
+    )
+
+
+def _is_over(expires: datetime.date | None, as_of: datetime.date) -> bool:
+    return expires is not None and expires < as_of
+
+
+def _chain(source: str | Path | None) -> list[_Layer]:
+    layers: list[_Layer] = []
+    visited: set[Path] = set()
+    wanted: str | Path | None = "strict" if source is None else source
+    folder = Path()
+    at = "policy:1:1"
+    while wanted is not None:
+        layer, folder, key = _read(wanted, folder, at)
+        if key in visited:
+            raise rule_error([f"{at}: extends runs in a circle"])
+        visited.add(key)
+        layers.append(layer)
+        if len(layers) > MAX_CHAIN:
+            raise rule_error([f"{at}: more than {MAX_CHAIN} policies extend one another"])
+        line, column = layer.document.position(("extends",))
+        at = f"{layer.name}:{line}:{column}"
+        wanted = layer.file.extends if layer.base is None else None
+    return layers
+
+
+def _read(wanted: str | Path, folder: Path, at: str) -> tuple[_Layer, Path, Path]:
+    if isinstance(wanted, str) and wanted in SHIPPED:
+        name = f"rules/policies/{wanted}.yaml"
+        data = (shipped_folder() / "policies" / f"{wanted}.yaml").read_bytes()
+        return _layer(data, name, BasePolicy(wanted)), folder, Path(name)
+    path = folder / wanted
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise rule_error([f"{at}: {wanted}: {error.strerror or 'not readable'}"]) from None
+    return _layer(data, path.name, None), path.parent, path.resolve()
+
+
+def _layer(data: bytes, name: str, base: BasePolicy | None) -> _Layer:
+    document = load_strict(data, name)
+    file = convert(document, PolicyFile, name)
+    faults = _faults(file, document, name)
+    if faults:
+        raise rule_error(faults)
+    return _Layer(file, document, name, base)
+
+
+def _faults(file: PolicyFile, document: StrictYaml, name: str) -> list[str]:
+    found: list[tuple[tuple[int, int], str]] = []
+    for index, trust in enumerate(file.trust):
+        if (trust.server is None) == (trust.pack is None):
+            found.append((document.position(("trust", index)), "a trust entry names one server or one pack"))
+    for index, tool in enumerate(file.tools):
+        found += [(document.position(("tools", index)), text) for text in _tool_faults(tool)]
+    return [f"{name}:{line}:{column}: {text}" for (line, column), text in found]
+
+
+def _tool_faults(tool: ToolFile) -> list[str]:
+    found = [f"{word} is empty" for word in ("tool", "because", "by") if not getattr(tool, word).strip()]
+    if tool.effect is None and tool.result is None and tool.scope is None:
+        found.append("the entry says nothing: give effect, result or scope")
+    for pointer in tool.arguments:
+        try:
+            pointer_tokens(pointer)
+        except ValueError as error:
+            found.append(str(error))
+    return found
+
+
+def _trust_title(trust: TrustFile) -> str:
+    return f"trust server {trust.server}" if trust.server is not None else f"trust pack {trust.pack}"
+
+
+def _trust(entry: TrustFile) -> TrustEntry:
+    return TrustEntry(entry.server, entry.version, entry.tools_digest, entry.pack, entry.expires)
+
+
+def _tool(layer: _Layer, index: int, entry: ToolFile) -> ToolEntry:
+    return ToolEntry(
+        tool=entry.tool,
+        because=entry.because,
+        by=entry.by,
+        server=entry.server,
+        arguments=entry.arguments,
+        effect=Effect[entry.effect.name] if entry.effect is not None else None,
+        result=Stability[entry.result.name] if entry.result is not None else None,
+        scope=Scope(entry.scope.value) if entry.scope is not None else None,
+        expires=entry.expires,
+        line=layer.document.position(("tools", index))[0],
+    )
+
+
+def _digest(base: BasePolicy, layers: list[_Layer]) -> str:
+    """Over the content, not the text: comments, key order and file names change nothing."""
+    content = [msgspec.to_builtins(layer.file) for layer in layers]
+    canonical = msgspec.json.encode({"base": base.value, "layers": content}, order="sorted")
+    return "sha256:" + hashlib.sha256(canonical).hexdigest()

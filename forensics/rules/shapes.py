@@ -1,0 +1,70 @@
+"""Is this value opaque, such as a tool mints (an id, a token, a cursor, a clock), and of which kind?
+
+The shapes are data (rules/handles). They are compiled into one anchored alternation; RE2 syntax keeps every pattern
+free of back-references and look-around, and values are capped in length, so a hostile value costs linear time.
+"""
+
+from __future__ import annotations
+
+import re
+
+from forensics.rules.model import ShapeRule
+from forensics.rules.words import split_words
+
+MAX_VALUE = 4096
+"""Longer values (characters) are content, not handles."""
+
+_CACHE = 65536
+
+
+class Shapes:
+    """Every shape rule, in the order of the packs: the first that matches names the kind."""
+
+    def __init__(self, rules: tuple[ShapeRule, ...]) -> None:
+        self._under_id = _Alternation(tuple(r for r in rules if r.only_under != "other_key"))
+        self._elsewhere = _Alternation(tuple(r for r in rules if r.only_under != "id_key"))
+        self._keys = frozenset(" ".join(split_words(key)) for rule in rules for key in rule.keys)
+        self._last = frozenset(word for rule in rules for word in rule.last_words)
+        self._seen: dict[str, bool] = {}
+
+    def kind(self, value: str, key: str | None) -> str | None:
+        """The kind of an opaque value; `id` when only its key says so; None when it is not opaque."""
+        if not value or len(value) > MAX_VALUE:
+            return None
+        under_id = key is not None and self.is_id_key(key)
+        matched, kind = (self._under_id if under_id else self._elsewhere).kind(value)
+        if matched:
+            return kind
+        return "id" if under_id and _one_word(value) else None
+
+    def is_id_key(self, key: str) -> bool:
+        """Whether a key's name says that its value identifies something."""
+        known = self._seen.get(key)
+        if known is None:
+            if len(self._seen) >= _CACHE:
+                self._seen.clear()
+            known = self._seen[key] = self._judge(key)
+        return known
+
+    def _judge(self, key: str) -> bool:
+        words = split_words(key[:256])
+        return bool(words) and (words[-1] in self._last or " ".join(words) in self._keys)
+
+
+class _Alternation:
+    """Patterns joined into one; the number of the group that matched tells the rule."""
+
+    def __init__(self, rules: tuple[ShapeRule, ...]) -> None:
+        with_pattern = [rule for rule in rules if rule.pattern is not None]
+        self._kinds = tuple(rule.kind for rule in with_pattern)
+        self._pattern = re.compile("|".join(f"({rule.pattern})" for rule in with_pattern), re.ASCII)
+
+    def kind(self, value: str) -> tuple[bool, str | None]:
+        match = self._pattern.fullmatch(value)
+        if match is None or match.lastindex is None:
+            return False, None
+        return True, self._kinds[match.lastindex - 1]
+
+
+def _one_word(value: str) -> bool:
+    return len(value) <= 256 and not any(character.isspace() for character in value)
