@@ -1,0 +1,685 @@
+"""How do a reader's events become one trace? Calls that the model asked for, that ran and that a prompt showed are
+joined into one tuple each, and a history that prompts repeat is told once.
+
+A reader walks its records in causal order and says what it sees: `turn`, `request`, `execute`, `show`, `feed`. It
+never decides what belongs together; that is done here, by one set of rules for every format.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.agreement import Rung, agree, compare_arguments
+from forensics.core.evidence import Basis, Gap
+from forensics.core.findings import Finding, finding
+from forensics.core.jsonvalue import short_json, text_of, value_of
+from forensics.core.pairing import How, Match, OpenCalls, find_answered
+from forensics.core.sanitise import one_line
+from forensics.core.trace import (
+    NOWHERE,
+    Absence,
+    Block,
+    Boundary,
+    Call,
+    Outcome,
+    Payload,
+    Places,
+    StepKind,
+    Trace,
+    Witness,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from forensics.core.evidence import Locator
+    from forensics.core.messages import Message, Part
+
+
+class Spot(msgspec.Struct, frozen=True, gc=False):
+    """Where an event stands: a place of the evidence, a JSON Pointer inside it, and when (ns since the epoch, or -1)."""
+
+    place: int
+    pointer: str = ""
+    at: int = NOWHERE
+
+    def down(self, pointer: str) -> Spot:
+        return Spot(self.place, self.pointer + pointer, self.at)
+
+
+class Execution(msgspec.Struct, frozen=True):
+    """What a tool span says: a tool ran, with these arguments, and ended so. Payloads are None where not captured.
+
+    `status` is ok, error, denied, pending (paused) or "" (not said).
+    """
+
+    tool: str
+    spot: Spot
+    recorded_id: str | None = None
+    arguments: Payload | None = None
+    result: Payload | None = None
+    error: Payload | None = None
+    status: str = ""
+    ended: bool = True
+    start: int = NOWHERE
+    end: int = NOWHERE
+    boundary: Boundary = Boundary.TOOL
+    server: str | None = None
+    disposition: str | None = None
+    tainted: str | None = None
+
+
+class Known(msgspec.Struct, gc=False):
+    """A message that a lane's model has been shown or has said: its content key and the turn that said it."""
+
+    key: bytes
+    turn: int = NOWHERE
+
+
+class Lane:
+    """One conversation inside a trace: the calls of one agent and the messages that its model was shown."""
+
+    def __init__(self, calls: list[Call], agent: str) -> None:
+        self.agent = agent
+        self.history: list[Known] = []
+        self.raw_keys: list[bytes] = []
+        self.fed = False
+        self.compacted = False
+        self.turns: list[int] = []
+        self.silent: int = NOWHERE
+        self.calls: dict[str, list[int]] = {}
+        self.unexecuted = OpenCalls(calls)
+        self.unshown = OpenCalls(calls)
+        self.unasked: list[int] = []
+
+
+class TraceBuilder:
+    """Builds one trace. `spans_are_complete` says that the format records a span for every turn and every execution,
+    so that a turn or an execution that only a prompt shows is a gap."""
+
+    def __init__(self, trace_id: str, places: Places, format_name: str, *, spans_are_complete: bool = False) -> None:
+        self.trace = Trace(trace_id, places, format_name)
+        self.spans_are_complete = spans_are_complete
+        self.gaps: list[Gap] = []
+        self.orphan_results: list[str] = []
+        self.result_count = 0
+        self.model_calls = 0
+        self._lanes: dict[str, Lane] = {}
+        self._ids: dict[str, int] = {}
+        self._unasked = 0
+        self._index_in_turn = 0
+
+    def lane(self, key: str = "", agent: str = "") -> Lane:
+        """The lane of that key, made when first asked for; `agent` names it."""
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = Lane(self.trace.calls, agent)
+            if agent and agent not in self.trace.agents:
+                self.trace.agents.append(agent)
+        return lane
+
+    # steps -------------------------------------------------------------------------------------------------------
+
+    def step(
+        self,
+        kind: StepKind,
+        spot: Spot,
+        *,
+        name: str = "",
+        agent: str = "",
+        payload: Payload | None = None,
+        call: int = NOWHERE,
+        turn: int = NOWHERE,
+        parent: int = NOWHERE,
+    ) -> int:
+        """Add a step and return its row."""
+        trace = self.trace
+        strings = trace.strings
+        trace.kind.append(kind)
+        trace.name.append(strings.add(name))
+        trace.agent.append(strings.add(agent))
+        trace.at.append(spot.at)
+        trace.place.append(spot.place)
+        trace.pointer.append(strings.add(spot.pointer))
+        trace.call.append(call)
+        trace.turn.append(turn)
+        trace.parent.append(parent)
+        trace.payload.append(payload)
+        return len(trace.kind) - 1
+
+    def note(self, found: Finding) -> None:
+        self.trace.findings.append(found)
+
+    def gap(self, code: str, message: str, spot: Spot, *, hides: bool = True, basis: Basis = Basis.DERIVED) -> None:
+        locator = self.trace.places.locator(spot.place, spot.pointer)
+        self.gaps.append(Gap(code, message, locator, self.trace.id, hides, basis))
+
+    # what the model said -----------------------------------------------------------------------------------------
+
+    def turn(self, lane: Lane, spot: Spot, *, text: Payload | None = None, model: str = "") -> int:
+        """A model turn begins; returns its number. The calls that it asks for follow with `request`."""
+        trace = self.trace
+        number = trace.turns
+        trace.turns += 1
+        self.step(StepKind.MODEL, spot, name=model, agent=lane.agent, payload=text, turn=number)
+        lane.turns.append(number)
+        lane.silent = NOWHERE
+        self.model_calls += 1
+        self._index_in_turn = 0
+        return number
+
+    def silent_turn(self, lane: Lane, spot: Spot, *, model: str = "") -> int:
+        """A model turn whose output was not captured; a later prompt may still show what it said."""
+        number = self.turn(lane, spot, model=model)
+        lane.silent = number
+        self.trace.silent_turns.append(number)
+        return number
+
+    def request(
+        self,
+        lane: Lane,
+        turn: int,
+        tool: str,
+        recorded_id: str | None,
+        arguments: Payload | None,
+        spot: Spot,
+        *,
+        boundary: Boundary = Boundary.TOOL,
+        server: str | None = None,
+        tainted: str | None = None,
+    ) -> int:
+        """The model asked for a call; returns its row in `trace.calls`."""
+        row = self._new_call(lane, tool, turn, self._next_index(turn), recorded_id, boundary, server)
+        call = self.trace.calls[row]
+        call.requested = Witness(arguments, spot.place, spot.pointer)
+        call.step = self.step(
+            StepKind.TOOL_CALL, spot, name=tool, agent=lane.agent, payload=arguments, call=row, turn=turn
+        )
+        call.requested.step = call.step
+        lane.unexecuted.add(row)
+        lane.unshown.add(row)
+        if tainted:
+            self._block(call, tainted, "the record of this call can be read in two ways")
+        return row
+
+    def _next_index(self, turn: int) -> int:
+        if turn < 0:
+            self._unasked += 1
+            return self._unasked - 1
+        self._index_in_turn += 1
+        return self._index_in_turn - 1
+
+    def _new_call(
+        self, lane: Lane, tool: str, turn: int, index: int, recorded_id: str | None, boundary: Boundary, server: str | None
+    ) -> int:
+        recorded_id = recorded_id or None
+        self.trace.calls.append(Call(tool, turn, index, recorded_id, lane.agent, server, boundary))
+        row = len(self.trace.calls) - 1
+        if recorded_id:
+            earlier = lane.calls.setdefault(recorded_id, [])
+            earlier.append(row)
+            self._ids[recorded_id] = self._ids.get(recorded_id, 0) + 1
+        return row
+
+    # what ran ----------------------------------------------------------------------------------------------------
+
+    def execute(self, lane: Lane, ran: Execution) -> int:
+        """A tool span: joined with the call that asked for it, or a call that no turn asked for; returns its row."""
+        row = self._asked_for(lane, ran)
+        if row < 0:
+            row = self._unasked_call(lane, ran)
+        else:
+            lane.unexecuted.remove(row)
+            self._compare_arguments(row, ran)
+        self._answer_from_span(lane, row, ran)
+        return row
+
+    def _asked_for(self, lane: Lane, ran: Execution) -> int:
+        if ran.recorded_id:
+            held = lane.unexecuted.holds(ran.recorded_id)
+            if held:
+                return held[-1]
+            return self._best(lane.unexecuted.latest(ran.tool, without_id=True), ran)
+        return self._best(lane.unexecuted.latest(ran.tool), ran)
+
+    def _best(self, candidates: tuple[int, ...], ran: Execution) -> int:
+        """The candidate whose asked arguments fit best what ran; the first where none is better."""
+        if not candidates:
+            return NOWHERE
+        return max(candidates, key=lambda row: (self._fit(row, ran), -row))
+
+    def _fit(self, row: int, ran: Execution) -> int:
+        asked = self.trace.calls[row].requested
+        if asked is None or asked.payload is None or ran.arguments is None:
+            return 1
+        change = compare_arguments(asked.payload, ran.arguments)
+        return 0 if change.contradicts else 2 if change.added else 3
+
+    def _unasked_call(self, lane: Lane, ran: Execution) -> int:
+        row = self._new_call(lane, ran.tool, NOWHERE, self._next_index(NOWHERE), ran.recorded_id, ran.boundary, ran.server)
+        call = self.trace.calls[row]
+        call.step = self.step(
+            StepKind.TOOL_CALL, ran.spot, name=ran.tool, agent=lane.agent, payload=ran.arguments, call=row
+        )
+        lane.unshown.add(row)
+        lane.unasked.append(row)
+        return row
+
+    def _compare_arguments(self, row: int, ran: Execution) -> None:
+        call = self.trace.calls[row]
+        asked = call.requested
+        if asked is None or asked.payload is None or ran.arguments is None:
+            return
+        change = compare_arguments(asked.payload, ran.arguments)
+        call.added = change.added
+        if change.contradicts:
+            what = ", ".join(f"{kind} {', '.join(map(_key, keys))}" for kind, keys in (("changed", change.changed), ("missing", change.missing)) if keys)
+            self._contradiction(row, f"the model asked {call.tool} with other arguments than those that ran ({what})", ran.spot)
+        elif change.added:
+            self._arguments_added(row, change.added, ran.spot)
+
+    def _arguments_added(self, row: int, added: tuple[str, ...], spot: Spot) -> None:
+        call = self.trace.calls[row]
+        names = ", ".join(one_line(k, 40) for k in added)
+        message = f"{one_line(call.tool, 60)} ran with arguments that the model did not ask for, added by the harness: {names}"
+        self.note(finding("args_replaced", message, steps=(call.step,), locators=(self._locator(spot),), basis=Basis.DERIVED))
+
+    def _answer_from_span(self, lane: Lane, row: int, ran: Execution) -> None:
+        call = self.trace.calls[row]
+        call.executed = Witness(ran.arguments, ran.spot.place, ran.spot.pointer, call.step)
+        call.start, call.end, call.ended = ran.start, ran.end, ran.ended
+        call.server = call.server or ran.server
+        if ran.boundary is not Boundary.TOOL:
+            call.boundary = ran.boundary
+        call.disposition = ran.disposition
+        call.error = ran.error
+        if ran.result is not None or ran.error is not None:
+            self._add_result_step(lane, row, ran.result if ran.result is not None else ran.error, ran.spot)
+            call.returned = Witness(ran.result, ran.spot.place, ran.spot.pointer, call.result_step)
+        call.outcome, call.absence = _outcome(ran)
+        if ran.tainted:
+            self._block(call, ran.tainted, "the record of this call can be read in two ways")
+
+    def _add_result_step(self, lane: Lane, row: int, payload: Payload | None, spot: Spot) -> None:
+        call = self.trace.calls[row]
+        at = Spot(spot.place, spot.pointer, call.end if call.end >= 0 else spot.at)
+        call.result_step = self.step(
+            StepKind.TOOL_RESULT, at, name=call.tool, agent=lane.agent, payload=payload, call=row, turn=call.turn
+        )
+        self.result_count += 1
+
+    # what a prompt showed ----------------------------------------------------------------------------------------
+
+    def show(
+        self,
+        lane: Lane,
+        recorded_id: str | None,
+        tool: str,
+        payload: Payload | None,
+        spot: Spot,
+        *,
+        failed: bool = False,
+        denied: bool = False,
+        tainted: str | None = None,
+    ) -> int:
+        """A prompt shows the model a result; returns the row of the call that it answers, or -1 for an orphan."""
+        match = find_answered(self.trace.calls, lane.unshown, recorded_id, tool, payload)
+        if match is None:
+            return self._shown_again(lane, recorded_id, tool, payload, spot)
+        if match.rivals:
+            self._ambiguous(match)
+        row = match.call
+        lane.unshown.remove(row)
+        self._answer_from_prompt(lane, row, payload, spot, failed=failed, denied=denied)
+        call = self.trace.calls[row]
+        call.pairing = Basis.RECORDED if match.how is How.ID else Basis.DERIVED
+        if tainted:
+            self._block(call, tainted, "the record of this result can be read in two ways")
+        return row
+
+    def _answer_from_prompt(
+        self, lane: Lane, row: int, payload: Payload | None, spot: Spot, *, failed: bool, denied: bool
+    ) -> None:
+        call = self.trace.calls[row]
+        call.shown = Witness(payload, spot.place, spot.pointer)
+        if call.executed is None:
+            self._first_answer(lane, row, payload, spot, failed=failed, denied=denied)
+        else:
+            self._compare_results(row, payload, spot)
+
+    def _first_answer(
+        self, lane: Lane, row: int, payload: Payload | None, spot: Spot, *, failed: bool, denied: bool
+    ) -> None:
+        call = self.trace.calls[row]
+        self._add_result_step(lane, row, payload, spot)
+        assert call.shown is not None
+        call.shown.step = call.result_step
+        call.absence = None
+        call.outcome = Outcome.DENIED if denied else Outcome.FAILED if failed else Outcome.RECORDED
+        if payload is None:
+            call.outcome, call.absence = Outcome.ABSENT, Absence.NOT_CAPTURED
+
+    def _compare_results(self, row: int, payload: Payload | None, spot: Spot) -> None:
+        call = self.trace.calls[row]
+        told = [p for p in (call.returned.payload if call.returned else None, call.error) if p is not None]
+        if payload is None:
+            return
+        if not told:
+            if call.outcome is Outcome.ABSENT:
+                call.outcome, call.absence = Outcome.RECORDED, None
+            return
+        rungs = [rung for rung in (agree(one, payload) for one in told) if rung is not None]
+        if rungs:
+            call.agreement = min(rungs, key=list(Rung).index).value
+        else:
+            message = (
+                f"the tool span of {one_line(call.tool, 60)} says {_brief(told[0])}, "
+                f"the next prompt shows the model {_brief(payload)}"
+            )
+            self._contradiction(row, message, spot)
+
+    def _shown_again(self, lane: Lane, recorded_id: str | None, tool: str, payload: Payload | None, spot: Spot) -> int:
+        """A result for a call that has one already: the same again, another story, or an orphan."""
+        earlier = lane.calls.get(recorded_id or "", [])
+        for row in reversed(earlier):
+            shown = self.trace.calls[row].shown
+            if shown is not None:
+                self._compare_with_earlier(row, shown, payload, spot)
+                return row
+        self._orphan(lane, recorded_id, tool, payload, spot)
+        return NOWHERE
+
+    def _compare_with_earlier(self, row: int, shown: Witness, payload: Payload | None, spot: Spot) -> None:
+        if shown.payload is None or payload is None or agree(shown.payload, payload) is not None:
+            return
+        call = self.trace.calls[row]
+        message = f"{one_line(call.tool, 60)} has two results: {_brief(shown.payload)}, and later {_brief(payload)}"
+        self.note(finding("conflicting_results", message, steps=(call.step,), locators=(self._locator(spot),)))
+        self._block(call, "conflicting_results", message)
+        self.result_count += 1
+
+    def _orphan(self, lane: Lane, recorded_id: str | None, tool: str, payload: Payload | None, spot: Spot) -> None:
+        step = self.step(StepKind.TOOL_RESULT, spot, name=tool, agent=lane.agent, payload=payload)
+        name = recorded_id or f"step {step}"
+        self.orphan_results.append(name)
+        self.result_count += 1
+        message = f"a result ({one_line(name, 60)}) answers no call that the evidence holds: {_brief(payload)}"
+        self.note(finding("orphan_result", message, steps=(step,), locators=(self._locator(spot),)))
+        self.gap("orphan_result", message, spot)
+
+    def _ambiguous(self, match: Match) -> None:
+        rows = (match.call, *match.rivals)
+        calls = [self.trace.calls[row] for row in rows]
+        names = ", ".join(f"{c.occurrence} {one_line(c.tool, 40)}" for c in calls)
+        message = f"a result may answer any of {len(rows)} calls ({names}): no id tells which"
+        fresh = [c for c in calls if not any(b.code == "ambiguous_pairing" for b in c.blocks)]
+        for call in calls:
+            self._block(call, "ambiguous_pairing", message)
+        if len(fresh) == len(calls):
+            self.note(finding("ambiguous_pairing", message, steps=tuple(c.step for c in calls), basis=Basis.DERIVED))
+
+    # histories ---------------------------------------------------------------------------------------------------
+
+    def feed(self, lane: Lane, messages: Sequence[Message], spot: Spot, *, original: bool = False) -> None:
+        """A prompt, or a list of messages that is itself the record (`original`). What the lane has been shown before
+        is skipped by content; the rest becomes steps, in order."""
+        first = original or not lane.fed
+        known = _Seen(lane.history)
+        entries = [self._feed_one(lane, known, message, spot, first=first) for message in messages]
+        if known.left and not original:
+            self._compacted(lane, spot, len(known.left))
+        lane.history = entries
+        lane.fed = True
+
+    def _feed_one(self, lane: Lane, known: _Seen, message: Message, spot: Spot, *, first: bool) -> Known:
+        seen = known.take(message.key)
+        if seen is not None:
+            return seen
+        place = spot.down(message.pointer)
+        if message.says_model:
+            return Known(message.key, self._history_turn(lane, message, place, first=first))
+        self._tell(lane, message, place)
+        return Known(message.key)
+
+    def respond(self, lane: Lane, message: Message, spot: Spot, *, model: str = "") -> int:
+        """What the model answered to the prompt that was fed; returns the turn's number."""
+        turn = self._say(lane, message, spot.down(message.pointer), model)
+        lane.history.append(Known(message.key, turn))
+        return turn
+
+    def _say(self, lane: Lane, message: Message, spot: Spot, model: str = "") -> int:
+        turn = self.turn(lane, spot, text=message.text, model=model)
+        for part in message.calls:
+            self._ask(lane, turn, part, spot)
+        for part in message.results:
+            self._show_part(lane, part, spot)
+        return turn
+
+    def _ask(self, lane: Lane, turn: int, part: Part, spot: Spot) -> None:
+        self.request(
+            lane,
+            turn,
+            part.tool,
+            part.recorded_id,
+            part.payload,
+            spot.down(part.pointer),
+            boundary=part.boundary,
+            server=part.server,
+            tainted=part.tainted,
+        )
+
+    def _show_part(self, lane: Lane, part: Part, spot: Spot) -> None:
+        self.show(
+            lane,
+            part.recorded_id,
+            part.tool,
+            part.payload,
+            spot.down(part.pointer),
+            failed=part.failed,
+            denied=part.denied,
+            tainted=part.tainted,
+        )
+
+    def _tell(self, lane: Lane, message: Message, spot: Spot) -> None:
+        """A message that is not the model's: results first to their calls, the rest as a step of its role."""
+        for part in message.results:
+            self._show_part(lane, part, spot)
+        if message.text is not None or not message.results:
+            self.step(message.step_kind, spot, name=message.name, agent=lane.agent, payload=message.text)
+
+    def _history_turn(self, lane: Lane, message: Message, spot: Spot, *, first: bool) -> int:
+        """A model message that a prompt shows and that no turn of this lane said in these words."""
+        rows = [self._known_call(lane, part) for part in message.calls]
+        asked = [row for row in rows if row >= 0]
+        if asked and all(self.trace.calls[row].turn >= 0 for row in asked):
+            self._compare_copy(message, rows, spot)
+            return self.trace.calls[asked[0]].turn
+        if lane.silent >= 0:
+            return self._fill_silent_turn(lane, message, spot)
+        if not first and self.spans_are_complete and not self._same_text(lane, message):
+            self.gap("evidence_gap", "a prompt shows a model turn that has no record of its own", spot)
+        return self._adopt(lane, message, rows, spot)
+
+    def _known_call(self, lane: Lane, part: Part) -> int:
+        """The call of the lane that a history copy speaks of: by id, else an unasked one by tool and arguments."""
+        held = lane.calls.get(part.recorded_id or "", [])
+        for row in reversed(held):
+            return row
+        for row in lane.unasked:
+            ran = self.trace.calls[row]
+            if ran.tool == part.tool and ran.requested is None and _args_fit(part.payload, ran.arguments):
+                return row
+        return NOWHERE
+
+    def _compare_copy(self, message: Message, rows: list[int], spot: Spot) -> None:
+        for part, row in zip(message.calls, rows, strict=True):
+            if row < 0:
+                self.gap("evidence_gap", f"a prompt shows a call of {one_line(part.tool, 60)} that the turn's own record lacks", spot)
+                continue
+            call = self.trace.calls[row]
+            asked = call.requested
+            if asked is None or asked.payload is None or part.payload is None:
+                continue
+            if call.tool != part.tool or compare_arguments(asked.payload, part.payload).contradicts:
+                message_text = f"the model's own record of {one_line(call.tool, 60)} says {_brief(asked.payload)}, a later prompt says {_brief(part.payload)}"
+                self._contradiction(row, message_text, spot.down(part.pointer))
+
+    def _fill_silent_turn(self, lane: Lane, message: Message, spot: Spot) -> int:
+        """The output of a turn was not captured; the next prompt shows what it said."""
+        turn, lane.silent = lane.silent, NOWHERE
+        self.trace.silent_turns.remove(turn)
+        self._index_in_turn = 0
+        rows = [self._known_call(lane, part) for part in message.calls]
+        for part, row in zip(message.calls, rows, strict=True):
+            if row < 0:
+                self._ask(lane, turn, part, spot)
+            else:
+                self._adopt_call(lane, row, turn, part, spot)
+        return turn
+
+    def _adopt(self, lane: Lane, message: Message, rows: list[int], spot: Spot) -> int:
+        turn = self.turn(lane, spot, text=message.text)
+        for part, row in zip(message.calls, rows, strict=True):
+            if row < 0:
+                self._ask(lane, turn, part, spot)
+            else:
+                self._adopt_call(lane, row, turn, part, spot)
+        for part in message.results:
+            self._show_part(lane, part, spot)
+        return turn
+
+    def _adopt_call(self, lane: Lane, row: int, turn: int, part: Part, spot: Spot) -> None:
+        """A call that ran before anything said who asked for it, and that a prompt now shows as this turn's."""
+        call = self.trace.calls[row]
+        lane.unshown.remove(row)
+        call.requested = Witness(part.payload, spot.place, spot.pointer + part.pointer, call.step)
+        if row in lane.unasked:
+            lane.unasked.remove(row)
+        call.turn, call.index = turn, self._next_index(turn)
+        if part.recorded_id and not call.recorded_id:
+            call.recorded_id = part.recorded_id
+            lane.calls.setdefault(part.recorded_id, []).append(row)
+            self._ids[part.recorded_id] = self._ids.get(part.recorded_id, 0) + 1
+        lane.unshown.add(row)
+
+    def _same_text(self, lane: Lane, message: Message) -> bool:
+        """Whether the lane's last turn said these words (a record may keep the text and leave the calls out)."""
+        if message.text is None or not lane.turns or message.calls:
+            return False
+        wanted = text_of(message.text).strip()
+        turn = lane.turns[-1]
+        rows = (i for i in range(len(self.trace) - 1, -1, -1) if self.trace.turn[i] == turn and self.trace.kind[i] == StepKind.MODEL)
+        said = self.trace.payload[next(rows)]
+        return said is not None and text_of(said).strip() == wanted
+
+    def _compacted(self, lane: Lane, spot: Spot, dropped: int) -> None:
+        if lane.compacted:
+            return
+        lane.compacted = True
+        message = f"a later prompt leaves out {dropped} messages that an earlier one showed: the history was compacted or rewritten"
+        self.note(finding("compacted_history", message, locators=(self._locator(spot),), basis=Basis.DERIVED))
+
+    # the end -----------------------------------------------------------------------------------------------------
+
+    def finish(self) -> Trace:
+        """Say what can only be said at the end: ids used twice, calls never answered, executions never recorded."""
+        self._duplicate_ids()
+        for lane in self._lanes.values():
+            self._missing_executions(lane)
+        for call in self.trace.calls:
+            self._unanswered(call)
+        return self.trace
+
+    def _duplicate_ids(self) -> None:
+        for recorded_id, count in self._ids.items():
+            if count > 1:
+                steps = tuple(c.step for c in self.trace.calls if c.recorded_id == recorded_id)
+                message = f"the call id {one_line(recorded_id, 60)} names {count} different calls"
+                self.note(finding("duplicate_call_id", message, steps=steps))
+
+    def _missing_executions(self, lane: Lane) -> None:
+        """A format that records every execution, a call with a result, and no execution: the span is missing."""
+        if not self.spans_are_complete:
+            return
+        for call in self.trace.calls:
+            if call.agent == lane.agent and call.executed is None and call.shown is not None:
+                message = (
+                    f"the model asked for {one_line(call.tool, 60)} and the next prompt shows a result, "
+                    "but no tool span records the execution, which this format always writes"
+                )
+                self.note(finding("inconsistent_tuple", message, steps=(call.step,), basis=Basis.DERIVED))
+                self._block(call, "inconsistent_tuple", message)
+
+    def _unanswered(self, call: Call) -> None:
+        if call.outcome is Outcome.ABSENT and call.absence is Absence.UNANSWERED:
+            message = f"{one_line(call.tool, 60)} was asked for and no result is recorded"
+            self.note(finding("unanswered_call", message, steps=(call.step,)))
+            self._block(call, "unanswered_call", message)
+
+    # small things ------------------------------------------------------------------------------------------------
+
+    def _contradiction(self, row: int, message: str, spot: Spot) -> None:
+        call = self.trace.calls[row]
+        fresh = not any(b.code == "inconsistent_tuple" for b in call.blocks)
+        self._block(call, "inconsistent_tuple", message)
+        if fresh:
+            places = tuple(self._locator(s) for s in (Spot(self.trace.place[call.step], ""), spot))
+            self.note(finding("inconsistent_tuple", message, steps=(call.step,), locators=places))
+
+    def _block(self, call: Call, code: str, message: str) -> None:
+        if not any(b.code == code for b in call.blocks):
+            call.blocks = (*call.blocks, Block(code, message))
+
+    def _locator(self, spot: Spot) -> Locator:
+        return self.trace.places.locator(spot.place, spot.pointer)
+
+
+class _Seen:
+    """The messages that a lane has been shown, taken one by one as a later prompt repeats them."""
+
+    def __init__(self, history: list[Known]) -> None:
+        self._by_key: dict[bytes, list[Known]] = {}
+        for entry in reversed(history):
+            self._by_key.setdefault(entry.key, []).append(entry)
+
+    def take(self, key: bytes) -> Known | None:
+        held = self._by_key.get(key)
+        if not held:
+            return None
+        entry = held.pop()
+        if not held:
+            del self._by_key[key]
+        return entry
+
+    @property
+    def left(self) -> list[Known]:
+        return [entry for held in self._by_key.values() for entry in held]
+
+
+_OUTCOMES: dict[str, Outcome] = {
+    "error": Outcome.FAILED,
+    "denied": Outcome.DENIED,
+    "pending": Outcome.INDETERMINATE,
+}
+
+
+def _outcome(ran: Execution) -> tuple[Outcome, Absence | None]:
+    if ran.result is None and ran.error is None and ran.status not in _OUTCOMES:
+        return Outcome.ABSENT, Absence.NOT_CAPTURED if ran.ended else Absence.UNANSWERED
+    return _OUTCOMES.get(ran.status, Outcome.RECORDED), None
+
+
+def _args_fit(asked: Payload | None, ran: Payload | None) -> bool:
+    if asked is None or ran is None:
+        return True
+    return not compare_arguments(asked, ran).contradicts
+
+
+def _key(key: str) -> str:
+    return one_line(key, 40) if key else "the whole value"
+
+
+def _brief(payload: Payload | None) -> str:
+    return "nothing" if payload is None else one_line(short_json(value_of(payload), 80), 80)

@@ -1,0 +1,258 @@
+"""What may a tool do to the world, and is its result the same next time? Two axes, their evidence, and the join.
+
+The two axes decide; the three classes of the field (idempotent, handle-returning, side-effecting) are derived. The
+word idempotent names only the class: an idempotent *write* is not safe to run again a week later (it overwrites newer
+state), so only effect NONE may ever execute. Sources of the idea: RFC 9110 section 9.2 (safe versus idempotent) and
+the trace-replay guard in which this project began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum, IntEnum
+
+import msgspec
+
+from forensics.core.evidence import Locator
+
+
+class Effect(IntEnum):
+    """What running the call again does to the world, in rising order of harm; UNKNOWN is what no evidence means."""
+
+    NONE = 0
+    OVERWRITING = 1
+    REPEATING = 2
+    IRREVERSIBLE = 3
+    UNKNOWN = 4
+
+
+class Stability(IntEnum):
+    """What running the call again does to its result; UNKNOWN is what no evidence means."""
+
+    STABLE = 0
+    VOLATILE = 1
+    HANDLE = 2
+    UNKNOWN = 3
+
+
+class Scope(str, Enum):
+    """Where an effect lands; a sandbox can neutralise session and local."""
+
+    NONE = "none"
+    SESSION = "session"
+    LOCAL = "local"
+    EXTERNAL = "external"
+    UNKNOWN = "unknown"
+
+
+class Tier(IntEnum):
+    """Whose word it is: the trace's own claims, the shipped rules and argument proofs, the operator's policy file."""
+
+    CLAIMED = 0
+    PACK = 1
+    OPERATOR = 2
+
+
+class Source(str, Enum):
+    """The kind of a piece of evidence. Two *independent* kinds are needed to say that a tool has no effect."""
+
+    OPERATOR = "operator"
+    DECLARATION = "declaration"
+    PROOF = "proof"
+    PACK = "pack"
+    NAME = "name"
+    DESCRIPTION = "description"
+    SCHEMA = "schema"
+    ARGUMENTS = "arguments"
+    RESULT = "result"
+    BEHAVIOUR = "behaviour"
+
+
+class RestsOn(str, Enum):
+    """What the effect of a tool rests on (CONTRACT: rests on); only the first three let a call be really executed."""
+
+    OPERATOR = "operator"
+    DECLARATION = "declaration"
+    PROOF = "proof"
+    PACK = "pack"
+    WORDS = "words"
+    NONE = "none"
+
+
+VOUCHED = frozenset({RestsOn.OPERATOR, RestsOn.DECLARATION, RestsOn.PROOF})
+
+
+class ToolClass(str, Enum):
+    """The field's three classes, derived from the axes."""
+
+    IDEMPOTENT = "idempotent"
+    HANDLE_RETURNING = "handle-returning"
+    SIDE_EFFECTING = "side-effecting"
+
+
+class ClassEvidence(msgspec.Struct, frozen=True):
+    """One piece of evidence for a class. It never says UNKNOWN: a piece that knows nothing about an axis leaves it None.
+
+    `trusted` marks a declaration whose server the policy trusts by name, or a pack that it trusts by name. `says` is a
+    sentence for a person; `rule` the id of the rule that spoke.
+    """
+
+    source: Source
+    tier: Tier
+    says: str
+    effect: Effect | None = None
+    result: Stability | None = None
+    scope: Scope | None = None
+    rule: str | None = None
+    locator: Locator | None = None
+    trusted: bool = False
+
+
+class ToolFacts(msgspec.Struct, frozen=True):
+    """What the evidence and the operator's inventory say about one tool: the input of classification.
+
+    `input_schema` and `output_schema` are decoded JSON Schemas or None; `hints` are MCP annotations; `http` is
+    (method, path or URL); `tool_type` a harness's own kind (READ, WRITE, rest_api ...); `server` as recorded.
+    """
+
+    name: str
+    server: str | None = None
+    description: str | None = None
+    input_schema: dict[str, object] | None = None
+    output_schema: dict[str, object] | None = None
+    hints: dict[str, object] = {}
+    replay_class: str | None = None
+    tool_type: str | None = None
+    http: tuple[str, str] | None = None
+    locator: Locator | None = None
+
+
+class Classification(msgspec.Struct, frozen=True):
+    """The answer for one tool or one call, with what decided it."""
+
+    effect: Effect
+    result: Stability
+    scope: Scope
+    rests_on: RestsOn
+    evidence: tuple[ClassEvidence, ...]
+    missing: tuple[str, ...] = ()
+
+    @property
+    def tool_class(self) -> ToolClass:
+        return derive_class(self.effect, self.result)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return derive_labels(self.effect, self.result)
+
+    @property
+    def vouched(self) -> bool:
+        return self.rests_on in VOUCHED
+
+
+def derive_class(effect: Effect, result: Stability) -> ToolClass:
+    """The class of CONTRACT.md: handle first, then idempotent for effect none with a known result, else side-effecting."""
+    if result is Stability.HANDLE:
+        return ToolClass.HANDLE_RETURNING
+    if effect is Effect.NONE and result in (Stability.STABLE, Stability.VOLATILE):
+        return ToolClass.IDEMPOTENT
+    return ToolClass.SIDE_EFFECTING
+
+
+def derive_labels(effect: Effect, result: Stability) -> tuple[str, ...]:
+    """Every label that holds; a writing tool that mints a handle carries both."""
+    labels = []
+    if effect is not Effect.NONE or result is Stability.UNKNOWN:
+        labels.append(ToolClass.SIDE_EFFECTING.value)
+    if result is Stability.HANDLE:
+        labels.append(ToolClass.HANDLE_RETURNING.value)
+    if not labels:
+        labels.append(ToolClass.IDEMPOTENT.value)
+    if result is Stability.VOLATILE:
+        labels.append("volatile")
+    return tuple(labels)
+
+
+def join_effects(effects: Iterable[Effect]) -> Effect:
+    """The upward join; of none, UNKNOWN. Commutative, associative, idempotent."""
+    return max(effects, default=Effect.UNKNOWN)
+
+
+def join_results(results: Iterable[Stability]) -> Stability:
+    """The upward join; of none, UNKNOWN."""
+    return max(results, default=Stability.UNKNOWN)
+
+
+_LOWERING_PAIRS: tuple[tuple[frozenset[Source], RestsOn], ...] = (
+    (frozenset({Source.DECLARATION, Source.NAME}), RestsOn.DECLARATION),
+    (frozenset({Source.DECLARATION, Source.DESCRIPTION}), RestsOn.DECLARATION),
+    (frozenset({Source.NAME, Source.DESCRIPTION}), RestsOn.WORDS),
+)
+_RESTS_ON_SOURCE = {
+    Source.DECLARATION: RestsOn.DECLARATION,
+    Source.PROOF: RestsOn.PROOF,
+    Source.PACK: RestsOn.PACK,
+}
+
+
+def resolve(evidence: Iterable[ClassEvidence]) -> Classification:
+    """Join every piece of evidence for one tool or call into a classification.
+
+    The operator's entry stands alone. Otherwise anything that raises wins over anything that lowers; a lower tier may
+    raise and never lower, so an untrusted declaration that says "read-only" is kept as evidence and weighs nothing.
+    """
+    pieces = tuple(evidence)
+    effect, rests_on = _effect(pieces)
+    result = _result(pieces, effect)
+    missing = () if effect is not Effect.UNKNOWN else ("two independent kinds of evidence that say the tool only reads",)
+    return Classification(effect, result, _scope(pieces, effect), rests_on, pieces, missing)
+
+
+def _effect(pieces: tuple[ClassEvidence, ...]) -> tuple[Effect, RestsOn]:
+    operator = [p.effect for p in pieces if p.tier is Tier.OPERATOR and p.effect is not None]
+    if operator:
+        return join_effects(operator), RestsOn.OPERATOR
+    raising = [p for p in pieces if p.effect is not None and p.effect is not Effect.NONE]
+    if raising:
+        effect = join_effects(p.effect for p in raising if p.effect is not None)
+        return effect, _strongest(p for p in raising if p.effect is effect)
+    return _lowest(tuple(p for p in pieces if p.effect is Effect.NONE and may_lower(p)))
+
+
+def may_lower(piece: ClassEvidence) -> bool:
+    """Whether this piece can take part in saying that a tool has no effect: a claim only when its server is trusted."""
+    return piece.trusted or piece.tier is not Tier.CLAIMED
+
+
+def _strongest(pieces: Iterable[ClassEvidence]) -> RestsOn:
+    found = {_RESTS_ON_SOURCE.get(p.source, RestsOn.WORDS) if may_lower(p) else RestsOn.WORDS for p in pieces}
+    return next(r for r in RestsOn if r in found)
+
+
+def _lowest(lowering: tuple[ClassEvidence, ...]) -> tuple[Effect, RestsOn]:
+    kinds = {p.source for p in lowering}
+    if Source.PROOF in kinds:
+        return Effect.NONE, RestsOn.PROOF
+    if Source.PACK in kinds:
+        return Effect.NONE, RestsOn.PACK
+    for pair, rests_on in _LOWERING_PAIRS:
+        if pair <= kinds:
+            return Effect.NONE, rests_on
+    return Effect.UNKNOWN, RestsOn.NONE
+
+
+def _result(pieces: tuple[ClassEvidence, ...], effect: Effect) -> Stability:
+    operator = [p.result for p in pieces if p.tier is Tier.OPERATOR and p.result is not None]
+    if operator:
+        return join_results(operator)
+    known = [p.result for p in pieces if p.result is not None and (p.result is not Stability.STABLE or may_lower(p))]
+    if not known and effect is Effect.NONE:
+        return Stability.VOLATILE
+    return join_results(known)
+
+
+def _scope(pieces: tuple[ClassEvidence, ...], effect: Effect) -> Scope:
+    if effect is Effect.NONE:
+        return Scope.NONE
+    order = list(Scope)
+    return max((p.scope for p in pieces if p.scope is not None), key=order.index, default=Scope.UNKNOWN)

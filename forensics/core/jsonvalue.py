@@ -1,0 +1,276 @@
+"""What does this JSON text say, exactly, and what does it say twice?
+
+RFC 8259 leaves duplicate keys, huge numbers and lone surrogates to the reader; each is a way for two readers to see
+two stories, so each is reported and never resolved in silence. The fast path is msgspec; a text that it refuses, or
+in which a key stands twice, goes through the standard library's reader with hooks.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import msgspec
+
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+_decode_text = msgspec.json.Decoder(str).decode
+
+SAFE_INTEGER = 2**53
+NESTING_LIMIT = 512
+_NUMBER_LIMIT = 4_000  # digits; beyond it int() itself refuses (CVE-2020-10735)
+_QUOTE_ESCAPE = b"\\u0022"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """Something that a reader might take in two ways: `code` of the contract, where (JSON Pointer), and what."""
+
+    code: str
+    pointer: str
+    message: str
+    values: tuple[str, ...] = ()
+
+
+class Decoded(msgspec.Struct, frozen=True):
+    """A decoded value with its faults; `error` says why the text is no JSON at all (the value is then None)."""
+
+    value: Any
+    faults: tuple[Fault, ...] = ()
+    error: str | None = None
+
+
+def decode(raw: bytes | memoryview | msgspec.Raw) -> Decoded:
+    """Decode one JSON text; never raises. Duplicate keys keep their last value and are named with every value."""
+    try:
+        value = _decode(raw)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return decode_slowly(bytes(raw))
+    if says_a_key_twice(bytes(raw), value):
+        return decode_slowly(bytes(raw))
+    return Decoded(value)
+
+
+def says_a_key_twice(raw: bytes, value: object) -> bool:
+    """Whether a key may stand twice in one object: a dropped key leaves fewer quotes when the value is written again.
+
+    An escaped quote is written back as `\\"`, so the counts agree unless the text spells one as `\\u0022`; such a
+    text is always read slowly.
+    """
+    if _QUOTE_ESCAPE in raw:
+        return True
+    return raw.count(b'"') != _encode(value).count(b'"')
+
+
+def decode_slowly(raw: bytes) -> Decoded:
+    """Decode with the standard library, keeping every fault: duplicate keys, non-finite and oversized numbers,
+    lone surrogates, nesting beyond the limit."""
+    depth = nesting(raw)
+    if depth > NESTING_LIMIT:
+        fault = Fault("nesting_limit", "", f"nested {depth} deep, more than {NESTING_LIMIT}: kept as text")
+        return Decoded(None, (fault,), fault.message)
+    reader = _Reader()
+    try:
+        value = reader.read(raw)
+    except (ValueError, RecursionError) as error:
+        return Decoded(None, tuple(reader.faults), _plain(error))
+    reader.faults.extend(_surrogates(value))
+    return Decoded(value, tuple(reader.faults))
+
+
+def _plain(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at character {error.pos}"
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8 at byte {error.start}"
+    return str(error) or type(error).__name__
+
+
+class _Reader:
+    """The standard reader with hooks that note what it would swallow."""
+
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
+
+    def read(self, raw: bytes) -> Any:
+        return json.loads(
+            raw.decode("utf-8"),
+            object_pairs_hook=self._pairs,
+            parse_constant=self._constant,
+            parse_int=self._integer,
+            parse_float=self._float,
+        )
+
+    def _pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        seen: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in seen:
+                self._note_duplicate(key, [v for k, v in pairs if k == key])
+            seen[key] = value
+        return seen
+
+    def _note_duplicate(self, key: str, values: list[Any]) -> None:
+        shown = tuple(short_json(v) for v in values)
+        fault = Fault("duplicate_key", key, f"the key {key!r} stands {len(values)} times: {', '.join(shown)}", shown)
+        if fault not in self.faults:
+            self.faults.append(fault)
+
+    def _constant(self, text: str) -> str:
+        self.faults.append(Fault("non_finite_number", "", f"{text} is no JSON number: kept as text"))
+        return text
+
+    def _integer(self, text: str) -> int | str:
+        if len(text) > _NUMBER_LIMIT:
+            self.faults.append(Fault("large_integer", "", f"an integer of {len(text)} digits is kept as text"))
+            return text
+        return int(text)
+
+    def _float(self, text: str) -> float | str:
+        number = float(text)
+        if number in (float("inf"), float("-inf")):
+            self.faults.append(Fault("non_finite_number", "", f"{text[:40]} is beyond a double: kept as text"))
+            return text
+        return number
+
+
+def _surrogates(value: object) -> list[Fault]:
+    found = [t for t in texts_of(value) if _SURROGATE.search(t)]
+    return [Fault("lone_surrogate", "", f"{len(found)} texts hold a lone surrogate")] if found else []
+
+
+def texts_of(value: object) -> list[str]:
+    """Every string in a value, keys included, in document order; iterative, so depth can't exhaust the stack."""
+    out: list[str] = []
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, str):
+            out.append(item)
+        elif isinstance(item, dict):
+            todo.extend(x for pair in reversed(item.items()) for x in (pair[1], pair[0]))
+        elif isinstance(item, list):
+            todo.extend(reversed(item))
+    return out
+
+
+def nesting(raw: bytes) -> int:
+    """The deepest nesting of brackets outside strings: one linear pass."""
+    depth = deepest = 0
+    for token in _BRACKETS.finditer(raw):
+        mark = token.group()
+        if mark in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif mark in b"]}":
+            depth -= 1
+    return deepest
+
+
+_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+
+
+def decode_embedded(text: str) -> Decoded | None:
+    """The JSON value that a text holds, or None where the text is no JSON object or array (the common traps: a tool's
+    arguments as text, a result as text, a prompt as text)."""
+    head = text.lstrip()[:1]
+    if head not in ("{", "["):
+        return None
+    decoded = decode(text.encode("utf-8", "surrogatepass"))
+    return None if decoded.error else decoded
+
+
+def unfold(value: object) -> object:
+    """The value itself or, where it is a text that holds a JSON object or array, the value in it."""
+    if isinstance(value, str):
+        decoded = decode_embedded(value)
+        if decoded is not None:
+            return decoded.value
+    return value
+
+
+def canonical(value: object) -> bytes:
+    """Bytes that are equal for equal JSON values: keys sorted, integers exact, 1.0 kept apart from 1.
+
+    Only for comparing within one process, never hashed into a record (RELIABILITY: no canonicalisation in the trust
+    path)."""
+    try:
+        return _canonical_encoder.encode(value)
+    except (UnicodeEncodeError, ValueError, RecursionError):
+        return json.dumps(value, sort_keys=True, ensure_ascii=True, default=str).encode()
+
+
+def equal_values(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal: keys in any order, 9 equal to 9.0, true never equal to 1."""
+    if canonical(one) == canonical(other):
+        return True
+    todo = [(one, other)]
+    while todo:
+        a, b = todo.pop()
+        if isinstance(a, dict) and isinstance(b, dict):
+            if a.keys() != b.keys():
+                return False
+            todo.extend((a[k], b[k]) for k in a)
+        elif isinstance(a, list) and isinstance(b, list):
+            if len(a) != len(b):
+                return False
+            todo.extend(zip(a, b, strict=True))
+        elif isinstance(a, bool) is not isinstance(b, bool) or a != b:
+            return False
+    return True
+
+
+_canonical_encoder = msgspec.json.Encoder(order="sorted")
+
+
+def short_json(value: object, limit: int = 60) -> str:
+    """A value as JSON text, cut at `limit` characters."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def strict_value(value: Any) -> Any:
+    """The value as the contract's strict JSON allows it: integers beyond 2^53 and non-finite numbers as text, lone
+    surrogates spelled out (`\\udcb2`)."""
+    if isinstance(value, str):
+        return spell_surrogates(value)
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= SAFE_INTEGER else str(value)
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else str(value)
+    if isinstance(value, dict):
+        return {spell_surrogates(str(k)): strict_value(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [strict_value(v) for v in value]
+    return value
+
+
+def spell_surrogates(text: str) -> str:
+    """The text with each lone surrogate spelled out, so that every sink can encode it and no two bytes become one."""
+    if text.isascii() or not _SURROGATE.search(text):
+        return text
+    return _SURROGATE.sub(lambda m: f"\\u{ord(m.group()):04x}", text)
+
+
+def text_of(raw: msgspec.Raw) -> str:
+    """The text of a payload: a JSON string's own text, anything else as its JSON."""
+    data = bytes(raw)
+    if not data.startswith(b'"'):
+        return data.decode("utf-8", "backslashreplace")
+    try:
+        return _decode_text(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        value = decode_slowly(data).value
+        return value if isinstance(value, str) else data.decode("utf-8", "backslashreplace")
+
+
+def value_of(raw: msgspec.Raw) -> Any:
+    """The value of a payload, a text that holds JSON unfolded."""
+    return unfold(decode(raw).value)
+
+
+def raw(value: object) -> msgspec.Raw:
+    """A payload of our own making, for what does not stand as one JSON text in the evidence."""
+    return msgspec.Raw(_encode(value))

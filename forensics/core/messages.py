@@ -1,0 +1,52 @@
+"""What does one message say, whatever API wrote it? The common shape of OpenAI, Anthropic, Gemini and OTel messages."""
+
+from __future__ import annotations
+
+import msgspec
+
+from forensics.core.trace import Boundary, Payload, StepKind
+
+MODEL_ROLES = frozenset({"assistant", "model", "ai"})
+_KINDS = {
+    "system": StepKind.SYSTEM,
+    "developer": StepKind.SYSTEM,
+    "user": StepKind.USER,
+    "human": StepKind.USER,
+    "error": StepKind.ERROR,
+    "tool": StepKind.TOOL_RESULT,
+}
+
+
+class Part(msgspec.Struct, frozen=True, gc=False):
+    """A call that a message asks for, or a result that it shows. `payload` holds the arguments or the result."""
+
+    tool: str
+    recorded_id: str | None
+    payload: Payload | None
+    pointer: str
+    boundary: Boundary = Boundary.TOOL
+    server: str | None = None
+    failed: bool = False
+    denied: bool = False
+    tainted: str | None = None
+
+
+class Message(msgspec.Struct, frozen=True, gc=False):
+    """A message: its role, its text (None: none), the calls and results in it, and a key equal for equal content."""
+
+    role: str
+    key: bytes
+    pointer: str
+    text: Payload | None = None
+    calls: tuple[Part, ...] = ()
+    results: tuple[Part, ...] = ()
+    name: str = ""
+    finish: str = ""
+
+    @property
+    def says_model(self) -> bool:
+        return self.role in MODEL_ROLES
+
+    @property
+    def step_kind(self) -> StepKind:
+        return _KINDS.get(self.role, StepKind.OTHER)

@@ -1,0 +1,131 @@
+"""What came out of one evidence? Its traces, what could not be read, and the counts that every output carries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.build import Spot, TraceBuilder
+from forensics.core.evidence import Basis, Evidence, Gap, Severity
+from forensics.core.findings import Finding, default_severity, finding
+from forensics.core.trace import Places
+
+if TYPE_CHECKING:
+    from forensics.core.jsonvalue import Fault
+    from forensics.core.trace import Trace
+
+
+class Counts(msgspec.Struct, kw_only=True):
+    """What was read (CONTRACT: numbers). Lists are ids in document order."""
+
+    lines: int = 0
+    records: int = 0
+    bad_lines: list[int] = []
+    duplicate_records: int = 0
+    recovered_records: int = 0
+    spans: int = 0
+    roots: int = 0
+    model_calls: int = 0
+    branches: int = 0
+    tool_results: int = 0
+    orphan_results: list[str] = []
+    missing_spans: list[str] = []
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """One evidence as it was read. `records_calls` says that its format always records calls as such, so that a trace
+    without any call really has none."""
+
+    evidence: Evidence
+    traces: tuple[Trace, ...]
+    gaps: tuple[Gap, ...]
+    findings: tuple[Finding, ...]
+    counts: Counts
+    records_calls: bool
+
+    @property
+    def partial(self) -> bool:
+        """Whether something of the evidence could not be read."""
+        return bool(self.counts.bad_lines) or any(g.code in _UNREAD for g in self.gaps)
+
+
+_UNREAD = frozenset({"malformed_line", "nul_padding", "container_truncated", "truncated_payload", "encoding"})
+
+
+class EvidenceBuilder:
+    """What a reader fills while it walks one evidence."""
+
+    def __init__(self, evidence: Evidence, *, records_calls: bool, spans_are_complete: bool = False) -> None:
+        self.evidence = evidence
+        self.places = Places(evidence.index)
+        self.counts = Counts()
+        self.records_calls = records_calls
+        self.dialect: str | None = None
+        self._spans_are_complete = spans_are_complete
+        self._traces: dict[str, TraceBuilder] = {}
+        self._gaps: list[Gap] = []
+        self._findings: list[Finding] = []
+        self._noted: dict[str, int] = {}
+
+    def trace(self, trace_id: str) -> TraceBuilder:
+        """The builder of that trace, made when first asked for."""
+        builder = self._traces.get(trace_id)
+        if builder is None:
+            builder = TraceBuilder(
+                trace_id, self.places, self.evidence.format, spans_are_complete=self._spans_are_complete
+            )
+            self._traces[trace_id] = builder
+        return builder
+
+    def gap(self, code: str, message: str, spot: Spot, *, hides: bool = True, trace: str | None = None) -> None:
+        """Something that could not be read or is missing, with its place. A reading fault is a finding as well."""
+        locator = self.places.locator(spot.place, spot.pointer)
+        self._gaps.append(Gap(code, message, locator, trace, hides, Basis.RECORDED))
+
+    def bad_line(self, number: int, code: str, message: str, spot: Spot) -> None:
+        """A line that can't be read: a gap that may hide anything, and a finding."""
+        self.counts.bad_lines.append(number)
+        self.gap(code, message, spot)
+        self.found(finding(code, message, locators=(self.places.locator(spot.place),)))
+
+    def found(self, one: Finding) -> None:
+        self._findings.append(one)
+
+    def once(self, code: str, message: str, spot: Spot, *, severity: Severity | None = None) -> None:
+        """A finding about the whole evidence, said once with the place where it was first seen."""
+        if code not in self._noted:
+            self._noted[code] = 1
+            self.found(finding(code, message, locators=(self.places.locator(spot.place, spot.pointer),), severity=severity))
+
+    def faults(self, faults: tuple[Fault, ...], spot: Spot) -> str | None:
+        """Note what a text says in two ways; returns the code that taints what was read from it, or None."""
+        tainted = None
+        for fault in faults:
+            place = spot if not fault.pointer else spot.down(f"/{fault.pointer}")
+            self.found(
+                finding(
+                    fault.code,
+                    fault.message,
+                    locators=(self.places.locator(place.place, place.pointer),),
+                    severity=default_severity(fault.code),
+                )
+            )
+            if fault.code == "duplicate_key":
+                tainted = fault.code
+        return tainted
+
+    def finish(self) -> Reading:
+        """Close every trace and hand over what was read."""
+        traces = []
+        for builder in self._traces.values():
+            traces.append(builder.finish())
+            self._gaps.extend(builder.gaps)
+            self.counts.orphan_results.extend(builder.orphan_results)
+            self.counts.tool_results += builder.result_count
+            self.counts.model_calls += builder.model_calls
+        self.counts.branches = self.counts.branches or len(traces)
+        evidence = msgspec.structs.replace(self.evidence, dialect=self.dialect)
+        return Reading(evidence, tuple(traces), tuple(self._gaps), tuple(self._findings), self.counts, self.records_calls)

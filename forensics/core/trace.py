@@ -1,0 +1,288 @@
+"""What did the agent do, in causal order? A trace in columns, and small views of its steps and calls.
+
+Dense rows, interned strings, and payloads that stay where they are in the mapped evidence (`msgspec.Raw` is a view of
+48 bytes), so that a trace costs tens of bytes a step beside its file (docs/adr/0002).
+"""
+
+from __future__ import annotations
+
+from array import array
+from enum import Enum, IntEnum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.evidence import Basis, Locator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from forensics.core.classes import ToolFacts
+    from forensics.core.findings import Finding
+
+Payload = msgspec.Raw
+
+NOWHERE = -1
+
+
+class StepKind(IntEnum):
+    """The kind of a step; the names are those of the contract."""
+
+    SYSTEM = 0
+    USER = 1
+    MODEL = 2
+    TOOL_CALL = 3
+    TOOL_RESULT = 4
+    GUARDRAIL = 5
+    MEMORY = 6
+    HANDOFF = 7
+    APPROVAL_REQUEST = 8
+    APPROVAL = 9
+    ERROR = 10
+    AGENT = 11
+    OTHER = 12
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+class Boundary(str, Enum):
+    """What kind of thing a boundary call reaches (CONTRACT: boundary call)."""
+
+    TOOL = "tool"
+    PROVIDER_TOOL = "provider_tool"
+    SUB_AGENT = "sub_agent"
+    RETRIEVER = "retriever"
+    MEMORY = "memory"
+    HTTP = "http"
+    DATABASE = "database"
+    MESSAGING = "messaging"
+
+
+class Outcome(str, Enum):
+    """What is known of how a call ended. A timeout is indeterminate, never "no effect"."""
+
+    RECORDED = "recorded"
+    FAILED = "failed"
+    DENIED = "denied"
+    ABSENT = "absent"
+    INDETERMINATE = "indeterminate"
+
+
+class Absence(str, Enum):
+    """Why an outcome is absent."""
+
+    NOT_CAPTURED = "not captured"
+    REDACTED = "redacted"
+    TRUNCATED = "truncated"
+    STREAMED = "streamed"
+    UNANSWERED = "unanswered"
+
+
+class Witness(msgspec.Struct, gc=False):
+    """One record of one half of a tuple: its payload (None: not captured) and the step or place where it stands."""
+
+    payload: Payload | None
+    place: int
+    pointer: str
+    step: int = NOWHERE
+
+
+class Block(msgspec.Struct, frozen=True, gc=False):
+    """One thing that makes a call not injectable: a code of the contract and a sentence."""
+
+    code: str
+    message: str
+
+
+class Call(msgspec.Struct, gc=False):
+    """One call occurrence. Filled while the trace is built and only read after that.
+
+    Up to three records tell one tuple: what the model `requested`, what the tool span `executed`, and the result as
+    the next prompt has `shown` it. `turn` and `index` are its identity (`turn` is -1 where no turn asked);
+    `recorded_id` is evidence.
+    """
+
+    tool: str
+    turn: int
+    index: int
+    recorded_id: str | None = None
+    agent: str = ""
+    server: str | None = None
+    boundary: Boundary = Boundary.TOOL
+    step: int = NOWHERE
+    result_step: int = NOWHERE
+    requested: Witness | None = None
+    executed: Witness | None = None
+    returned: Witness | None = None
+    shown: Witness | None = None
+    error: Payload | None = None
+    outcome: Outcome = Outcome.ABSENT
+    absence: Absence | None = Absence.UNANSWERED
+    ended: bool = False
+    start: int = NOWHERE
+    end: int = NOWHERE
+    added: tuple[str, ...] = ()
+    agreement: str | None = None
+    pairing: Basis = Basis.RECORDED
+    disposition: str | None = None
+    blocks: tuple[Block, ...] = ()
+
+    @property
+    def occurrence(self) -> str:
+        """`turn.index`, or `-.index` for a call that no turn asked for."""
+        return f"{'-' if self.turn < 0 else self.turn}.{self.index}"
+
+    @property
+    def arguments(self) -> Payload | None:
+        """The arguments that reached the tool: the executed ones, else those that the model asked for."""
+        for witness in (self.executed, self.requested):
+            if witness is not None and witness.payload is not None:
+                return witness.payload
+        return None
+
+    @property
+    def result(self) -> Payload | None:
+        """The result that a rerun would inject: what the tool returned, else what the model was shown, else the error."""
+        for witness in (self.returned, self.shown):
+            if witness is not None and witness.payload is not None:
+                return witness.payload
+        return self.error
+
+    @property
+    def answered(self) -> bool:
+        return self.outcome is not Outcome.ABSENT or self.absence is not Absence.UNANSWERED
+
+
+class Places:
+    """Where records stand in one evidence: columns of line, offset and length, and the row of a database record."""
+
+    def __init__(self, evidence: int) -> None:
+        self.evidence = evidence
+        self._line = array("q")
+        self._offset = array("q")
+        self._length = array("q")
+        self._row: dict[int, tuple[str, int | str]] = {}
+
+    def __len__(self) -> int:
+        return len(self._line)
+
+    def add(self, *, line: int = 0, offset: int = NOWHERE, length: int = 0) -> int:
+        """Note a record by its line (from 1; 0: not a line), byte offset and length; returns its place."""
+        self._line.append(line)
+        self._offset.append(offset)
+        self._length.append(length)
+        return len(self._line) - 1
+
+    def add_row(self, table: str, row: int | str, length: int) -> int:
+        """Note a database row; `length` is that of its payload in bytes."""
+        place = self.add(length=length)
+        self._row[place] = (table, row)
+        return place
+
+    def locator(self, place: int, pointer: str = "") -> Locator:
+        """The locator of a place, with a JSON Pointer inside the record."""
+        table, row = self._row.get(place, (None, None))
+        offset = self._offset[place]
+        return Locator(
+            evidence=self.evidence,
+            line=self._line[place] or None,
+            offset=None if offset < 0 else offset,
+            length=self._length[place] or None,
+            table=table,
+            row=row,
+            pointer=pointer or None,
+        )
+
+
+class Strings:
+    """Interned strings: equal strings share one small number."""
+
+    def __init__(self) -> None:
+        self._index: dict[str, int] = {"": 0}
+        self._texts = [""]
+
+    def add(self, text: str) -> int:
+        number = self._index.get(text)
+        if number is None:
+            number = self._index[text] = len(self._texts)
+            self._texts.append(text)
+        return number
+
+    def __getitem__(self, number: int) -> str:
+        return self._texts[number]
+
+
+class Step(msgspec.Struct, frozen=True):
+    """A view of one step. `at` is nanoseconds since the epoch or None; `call` a row of `Trace.calls` or None."""
+
+    index: int
+    kind: StepKind
+    name: str
+    agent: str
+    at: int | None
+    locator: Locator
+    payload: Payload | None
+    call: int | None
+    turn: int | None
+
+
+class Trace:
+    """One agent run in columns. Rows are steps in causal order; `calls` are the call occurrences in order."""
+
+    def __init__(self, trace_id: str, places: Places, format_name: str) -> None:
+        self.id = trace_id
+        self.places = places
+        self.format = format_name
+        self.calls: list[Call] = []
+        self.turns = 0
+        self.agents: list[str] = []
+        self.facts: dict[str, ToolFacts] = {}
+        self.findings: list[Finding] = []
+        self.rerun_of: str | None = None
+        self.rerun_basis: Basis = Basis.RECORDED
+        self.started = NOWHERE
+        self.ended_normally: bool | None = None
+        self.strings = Strings()
+        self.kind = array("B")
+        self.name = array("l")
+        self.agent = array("l")
+        self.at = array("q")
+        self.place = array("q")
+        self.pointer = array("l")
+        self.call = array("q")
+        self.turn = array("q")
+        self.parent = array("q")
+        self.payload: list[Payload | None] = []
+        self.silent_turns: list[int] = []
+        self.prompt_ends = array("q")
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def step(self, index: int) -> Step:
+        """The step of that row. Raises IndexError beyond the trace."""
+        at, call, turn = self.at[index], self.call[index], self.turn[index]
+        return Step(
+            index,
+            StepKind(self.kind[index]),
+            self.strings[self.name[index]],
+            self.strings[self.agent[index]],
+            None if at < 0 else at,
+            self.locator(index),
+            self.payload[index],
+            None if call < 0 else call,
+            None if turn < 0 else turn,
+        )
+
+    def steps(self) -> Iterator[Step]:
+        return (self.step(i) for i in range(len(self)))
+
+    def locator(self, index: int) -> Locator:
+        return self.places.locator(self.place[index], self.strings[self.pointer[index]])
+
+    def rows(self, kind: StepKind) -> list[int]:
+        """The rows of one kind, in order."""
+        wanted = int(kind)
+        return [i for i, k in enumerate(self.kind) if k == wanted]

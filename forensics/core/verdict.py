@@ -1,0 +1,93 @@
+"""May this trace be rerun, and if not, why? A verdict is a list of reasons; only the empty list can be cleared."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+import msgspec
+
+from forensics.core.evidence import Locator
+from forensics.core.policy import BasePolicy
+
+
+class Level(str, Enum):
+    """The most that any rerun of the trace may be, with what the policy file knows."""
+
+    STATIC = "static"
+    INJECT = "inject"
+    DYNAMIC = "dynamic"
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """One reason to refuse: a code of the contract, where it stands, and a sentence."""
+
+    code: str
+    message: str
+    step: int | None = None
+    tool: str | None = None
+    locator: Locator | None = None
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """The reasons under both policies. Strict refuses whatever inject refuses, so its reasons include them."""
+
+    trace: str
+    policy: BasePolicy
+    strict: tuple[Reason, ...]
+    inject: tuple[Reason, ...]
+    digests: tuple[str, ...] = ()
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """The reasons under the policy that was asked for."""
+        return self.strict if self.policy is BasePolicy.STRICT else self.inject
+
+    @property
+    def cleared(self) -> bool:
+        return not self.reasons
+
+    @property
+    def level(self) -> Level:
+        if not self.strict:
+            return Level.DYNAMIC
+        return Level.STATIC if self.inject else Level.INJECT
+
+    def clear(self) -> Clearance | None:
+        """Exchange an empty list of reasons for a clearance; None where there is any reason."""
+        return None if self.reasons else Clearance(_SEAL, self)
+
+
+_SEAL: Any = object()
+
+
+class Clearance:
+    """The sealed permission that a rerun takes. Made only by `Verdict.clear()`; bound to the digests of evidence,
+    rules and policy (the idea of fickling's loader: what was checked is what runs)."""
+
+    __slots__ = ("_verdict",)
+
+    def __init__(self, seal: object, verdict: Verdict) -> None:
+        if seal is not _SEAL or verdict.reasons:
+            message = "a clearance is made by Verdict.clear() and from no other place"
+            raise TypeError(message)
+        object.__setattr__(self, "_verdict", verdict)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        message = "a clearance can't be changed"
+        raise AttributeError(message)
+
+    @property
+    def trace(self) -> str:
+        return self._verdict.trace
+
+    @property
+    def policy(self) -> BasePolicy:
+        return self._verdict.policy
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """SHA-256 digests, in the order evidence, rules, policy."""
+        return self._verdict.digests
+
+    _verdict: Verdict

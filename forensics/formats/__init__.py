@@ -1,0 +1,1 @@
+"""Which files can be read? One module a format, found through the registry; shared parts in `shared`."""

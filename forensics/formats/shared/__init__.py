@@ -1,0 +1,1 @@
+"""What do several readers need? Sources of bytes, JSON lines, and the vocabularies of messages."""

@@ -1,0 +1,43 @@
+"""Which lines does a line format have, and which of them can't be read? Bytes, split on newline only.
+
+Text is never split by `str.splitlines` (it also cuts at U+2028 and others, RELIABILITY section 3); one carriage return
+before the newline is stripped, a byte order mark at the start is passed over.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from forensics.formats.shared.source import Source
+
+BOM = b"\xef\xbb\xbf"
+_BLANK = b" \t\r"
+
+
+class Line(msgspec.Struct, frozen=True, gc=False):
+    """One line that is not blank: its number (from 1), byte offset and bytes (a view into the evidence)."""
+
+    number: int
+    offset: int
+    data: memoryview
+
+
+def lines(source: Source) -> Iterator[Line]:
+    """The lines of the evidence that are not blank, in order."""
+    data, size = source.data, source.size
+    position = len(BOM) if bytes(data[:3]) == BOM else 0
+    number = 0
+    while position < size:
+        end = source.find(b"\n", position)
+        if end < 0:
+            end = size
+        number += 1
+        stop = end - 1 if end > position and data[end - 1] == 13 else end
+        if bytes(data[position : min(stop, position + 64)]).strip(_BLANK):
+            yield Line(number, position, data[position:stop])
+        position = end + 1

@@ -1,0 +1,102 @@
+"""What must a reader offer? A name, a sniff over the first look at the evidence, and a walk over its records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from forensics.formats.shared.lines import lines
+from forensics.formats.shared.vocabulary import fields_of
+
+if TYPE_CHECKING:
+    from forensics.core.reading import EvidenceBuilder
+    from forensics.formats.shared.source import Source
+
+SQLITE_MAGIC = b"SQLite format 3\x00"
+_FIRST_LINES = 8
+_HEAD_BYTES = 1 << 16
+
+_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+Fields = dict[str, msgspec.Raw]
+
+
+class Look(msgspec.Struct, frozen=True):
+    """A first look at the evidence: its content decides what it is, never its name.
+
+    `head` is its first 64 KiB. `document` holds the fields of a whole-file JSON object, `array` the items of a
+    whole-file JSON array; `lines` the fields of the first JSON objects of a line format, `line_arrays` its first lines
+    that are JSON arrays. Values are still JSON text.
+    """
+
+    head: bytes
+    document: Fields | None = None
+    array: list[msgspec.Raw] | None = None
+    lines: tuple[Fields, ...] = ()
+    line_arrays: tuple[list[msgspec.Raw], ...] = ()
+
+    @property
+    def is_sqlite(self) -> bool:
+        return self.head.startswith(SQLITE_MAGIC)
+
+    def items(self) -> list[Fields]:
+        """The fields of the first items of a whole-file array."""
+        return [fields_of(raw) for raw in (self.array or [])[:_FIRST_LINES]]
+
+
+class Reader(Protocol):
+    """A module of this package that reads one format.
+
+    `NAME` is its name for `--input-format`; `ABOUT` one line for `forensics formats`; `RECORDS_CALLS` says that the
+    format always records calls as such; `SPANS_ARE_COMPLETE` that it writes a span for every turn and execution.
+    """
+
+    NAME: str
+    ABOUT: str
+    CARRIES: str
+    LACKS: str
+    RECORDS_CALLS: bool
+    SPANS_ARE_COMPLETE: bool
+
+    def sniff(self, look: Look) -> int:
+        """0 (not this format) to 100 (certain)."""
+
+    def read(self, source: Source, build: EvidenceBuilder) -> None:
+        """Walk the records and tell the builder. Raises EvidenceError where nothing can be read."""
+
+
+def look_at(source: Source) -> Look:
+    """Take the first look. Never raises: what is no JSON leaves the parts None."""
+    head = bytes(source.data[:_HEAD_BYTES])
+    if head.startswith(SQLITE_MAGIC):
+        return Look(head)
+    body = source.data[3:] if head.startswith(b"\xef\xbb\xbf") else source.data
+    document = _whole(_object, body)
+    array = None if document is not None else _whole(_array, body)
+    if document is not None or array is not None:
+        return Look(head, document, array)
+    objects, arrays = _first_lines(source)
+    return Look(head, None, None, tuple(objects), tuple(arrays))
+
+
+def _whole(decode: Any, data: memoryview) -> Any:
+    try:
+        return decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _first_lines(source: Source) -> tuple[list[Fields], list[list[msgspec.Raw]]]:
+    objects: list[Fields] = []
+    arrays: list[list[msgspec.Raw]] = []
+    for seen, line in enumerate(lines(source)):
+        if seen >= _FIRST_LINES * 4 or len(objects) + len(arrays) >= _FIRST_LINES:
+            break
+        first = bytes(line.data[:1])
+        if first == b"{" and (found := _whole(_object, line.data)) is not None:
+            objects.append(found)
+        elif first == b"[" and (items := _whole(_array, line.data)) is not None:
+            arrays.append(items)
+    return objects, arrays

@@ -1,0 +1,123 @@
+"""Where do the bytes come from? The one module that opens evidence: read-only, mapped, hashed, never written beside.
+
+A database is read from a copy in a private temporary folder, because SQLite may write `-wal` and `-shm` files beside
+what it opens (FORMATS: the trap of `mode=ro`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import mmap
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forensics.errors import EvidenceError, LimitExceededError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+SIZE_LIMIT = 2 * 1024**3
+_CHUNK = 1 << 20
+STDIN = "-"
+
+
+class Source:
+    """One opened evidence: `data` is a read-only view of its bytes. Close it with `close` or use it as a context."""
+
+    def __init__(self, name: str, data: memoryview, sha256: str, mapped: mmap.mmap | None = None) -> None:
+        self.name = name
+        self.data = data
+        self.sha256 = sha256
+        self.size = len(data)
+        self._mapped = mapped
+        self._folders: list[str] = []
+
+    def copy_to_disk(self) -> Path:
+        """A private copy of the bytes in a temporary folder that `close` removes."""
+        folder = tempfile.mkdtemp(prefix="forensics-")
+        self._folders.append(folder)
+        path = Path(folder) / "evidence"
+        with path.open("wb") as out:
+            for start in range(0, self.size, _CHUNK):
+                out.write(self.data[start : start + _CHUNK])
+        return path
+
+    def find(self, needle: bytes, start: int) -> int:
+        """The offset of `needle` at or after `start`, or -1."""
+        if self._mapped is not None:
+            return self._mapped.find(needle, start)
+        found = bytes(self.data[start:]).find(needle)
+        return found if found < 0 else start + found
+
+    def close(self) -> None:
+        """Remove the private copies. The map goes when the last payload that stands in it goes."""
+        for folder in self._folders:
+            shutil.rmtree(folder, ignore_errors=True)
+        self._folders.clear()
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.close()
+
+
+def open_source(where: str) -> Source:
+    """Open a file or standard input (`-`). Raises EvidenceError, with a code, where it can't be read as evidence."""
+    if where == STDIN:
+        return _spool(sys.stdin.buffer)
+    path = Path(where)
+    with _opened(path) as file:
+        _check_size(os.fstat(file.fileno()).st_size, path.name)
+        return _map(file, path.name)
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            message = f"{path.name} is no regular file"
+            raise EvidenceError(message, hint="name a file; pipes are read with -", code="evidence_not_a_file")
+        with path.open("rb") as file:
+            yield file
+    except FileNotFoundError:
+        message = f"there is no file {path.name}"
+        raise EvidenceError(message, hint="check the path", code="evidence_missing") from None
+    except OSError as error:
+        message = f"{path.name} can't be opened: {error.strerror or type(error).__name__}"
+        raise EvidenceError(message, hint="check that you may read it", code="evidence_unreadable") from None
+
+
+def _check_size(size: int, name: str) -> None:
+    if size > SIZE_LIMIT:
+        message = f"{name} has {size} bytes, more than the limit of {SIZE_LIMIT}"
+        raise LimitExceededError(message, hint="split it, or name the part that matters", code="size_limit")
+
+
+def _map(file: BinaryIO, name: str) -> Source:
+    digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if os.fstat(file.fileno()).st_size == 0:
+        return Source(name, memoryview(b""), digest)
+    mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return Source(name, memoryview(mapped), digest, mapped)
+
+
+def _spool(stream: BinaryIO) -> Source:
+    """Standard input goes to an unnamed temporary file first, so that it is mapped like any other evidence."""
+    with tempfile.TemporaryFile() as file:
+        total = 0
+        while chunk := stream.read(_CHUNK):
+            total += len(chunk)
+            _check_size(total, "standard input")
+            file.write(chunk)
+        file.flush()
+        file.seek(0)
+        return _map(file, STDIN)
