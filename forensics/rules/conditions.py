@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from forensics.rules.model import Condition
-from forensics.rules.words import split_words
+from forensics.rules.words import phrase_pattern, split_words
 
 Subject = Mapping[str, object]
 Predicate = Callable[[Subject], bool]
@@ -112,10 +112,24 @@ def _value_test(condition: Condition) -> Predicate:
 
 
 def _values(subject: Subject, pointer: str, keys: frozenset[str]) -> Iterator[object]:
-    value = resolve_pointer(subject, pointer, _MISSING)
-    if not keys:
-        yield value
-    elif isinstance(value, Mapping):
+    for value in _resolve_all(subject, pointer):
+        yield from _members(value, keys) if keys else (value,)
+
+
+def _resolve_all(value: object, pointer: str) -> Iterator[object]:
+    """What stands at a pointer in which a token `*` means every member."""
+    if "*" not in pointer:
+        yield resolve_pointer(value, pointer, _MISSING)
+        return
+    before, _, after = pointer.partition("/*")
+    container = resolve_pointer(value, before, _MISSING)
+    members = container.values() if isinstance(container, Mapping) else container
+    for member in members if isinstance(container, (Mapping, list, tuple)) else ():
+        yield from _resolve_all(member, after)
+
+
+def _members(value: object, keys: frozenset[str]) -> Iterator[object]:
+    if isinstance(value, Mapping):
         found = [member for key, member in value.items() if isinstance(key, str) and key_words(key) in keys]
         yield from found or [_MISSING]
     elif isinstance(value, (list, tuple)):
@@ -144,6 +158,8 @@ def _test_of(condition: Condition) -> Callable[[object], bool]:
         tests.append(_matches(condition.matches))
     if condition.words:
         tests.append(_has_word(frozenset(condition.words)))
+    if condition.phrases:
+        tests.append(_has_phrase(phrase_pattern(condition.phrases)))
     return lambda value: value is not _MISSING and all(t(value) for t in tests) if condition.present is not False else (
         all(t(value) for t in tests)
     )
@@ -176,6 +192,10 @@ def _has_word(words: frozenset[str]) -> Callable[[object], bool]:
         return any(isinstance(t, str) and not words.isdisjoint(split_words(t[:4096])) for t in texts)
 
     return holds
+
+
+def _has_phrase(pattern: re.Pattern[str]) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, str) and pattern.search(value[:8192].lower()) is not None
 
 
 def _matches(pattern: str) -> Callable[[object], bool]:

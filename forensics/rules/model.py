@@ -59,7 +59,8 @@ class Condition(_Strict, frozen=True, rename={"not_": "not", "in_": "in"}):
     `at` is a JSON Pointer (RFC 6901) into the subject, or several of which one must hold. `keys` names members of the
     object at `at`, compared by their words (`outputPath` is `output_path`); the value tests then look at those members.
     Value tests: `present` (there, and neither null nor empty), `equals`, `in`, `matches` (RE2, the whole text),
-    `words` (a text that holds one of these words). Several tests in one condition must all hold.
+    `words` (a text, or one text of a list, that holds one of these words), `phrases` (a text that holds one of these
+    phrases). Several tests in one condition must all hold. A token `*` of a pointer stands for every member.
     """
 
     all: tuple[Condition, ...] = ()
@@ -74,6 +75,7 @@ class Condition(_Strict, frozen=True, rename={"not_": "not", "in_": "in"}):
     in_: tuple[Any, ...] = ()
     matches: str | None = None
     words: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
 
 
 class RuleTest(_Strict, frozen=True):
@@ -97,6 +99,7 @@ class _Rule(_Strict, frozen=True, kw_only=True):
 
 Role = Literal[
     "write",
+    "verb_or_noun",
     "noun_or_verb",
     "read",
     "read_noun",
@@ -118,6 +121,7 @@ class WordRule(_Rule, frozen=True, kw_only=True):
     effect: EffectName | None = None
     result: ResultName | None = None
     scope: ScopeName | None = None
+    proof: bool = False
 
 
 class ToolRule(_Rule, frozen=True, kw_only=True):

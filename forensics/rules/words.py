@@ -58,7 +58,7 @@ class Lexicon:
         self.phrases: list[tuple[re.Pattern[str], WordRule]] = []
         for rule in rules:
             if rule.role in ("write_phrase", "result_phrase", "names_result"):
-                self.phrases.append((_phrases(rule.words), rule))
+                self.phrases.append((phrase_pattern(rule.words), rule))
             else:
                 self.roles.setdefault(rule.role, {}).update(dict.fromkeys(rule.words, rule))
         self.write = self.roles.get("write", {})
@@ -68,7 +68,7 @@ class Lexicon:
         self.opening = self.roles.get("read_opening", {})
         self.joiners = self.roles.get("joiner", {})
         self.negations = self.roles.get("negation", {})
-        self.lead_in = _phrases(tuple(self.roles.get("lead_in", {}))) if self.roles.get("lead_in") else None
+        self.lead_in = phrase_pattern(tuple(self.roles.get("lead_in", {}))) if self.roles.get("lead_in") else None
         self.write_third = {third_person(w): r for w, r in self.write.items()}
         self.either_third = {third_person(w): r for w, r in self.either.items()}
 
@@ -185,6 +185,7 @@ def _hit(rule: WordRule, word: str) -> Hit:
     return Hit(rule, word, effect, result, scope)
 
 
-def _phrases(phrases: tuple[str, ...]) -> re.Pattern[str]:
+def phrase_pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    """A pattern that finds any of these phrases (lower case), not inside a longer word."""
     longest_first = sorted(phrases, key=lambda phrase: (-len(phrase), phrase))
     return re.compile(r"(?<![a-z])(?:" + "|".join(re.escape(p) for p in longest_first) + r")(?![a-z])")
