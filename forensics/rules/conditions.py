@@ -158,6 +158,8 @@ def _test_of(condition: Condition) -> Callable[[object], bool]:
         tests.append(_matches(condition.matches))
     if condition.words:
         tests.append(_has_word(frozenset(condition.words)))
+    if condition.verbs:
+        tests.append(_has_verb(frozenset(condition.verbs)))
     if condition.phrases:
         tests.append(_has_phrase(phrase_pattern(condition.phrases)))
     return lambda value: value is not _MISSING and all(t(value) for t in tests) if condition.present is not False else (
@@ -190,6 +192,14 @@ def _has_word(words: frozenset[str]) -> Callable[[object], bool]:
     def holds(value: object) -> bool:
         texts = value if isinstance(value, (list, tuple)) else (value,)
         return any(isinstance(t, str) and not words.isdisjoint(split_words(t[:4096])) for t in texts)
+
+    return holds
+
+
+def _has_verb(verbs: frozenset[str]) -> Callable[[object], bool]:
+    def holds(value: object) -> bool:
+        texts = value if isinstance(value, (list, tuple)) else (value,)
+        return any(isinstance(t, str) and split_words(t[:256])[:1] and split_words(t[:256])[0] in verbs for t in texts)
 
     return holds
 

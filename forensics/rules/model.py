@@ -59,7 +59,7 @@ class Condition(_Strict, frozen=True, rename={"not_": "not", "in_": "in"}):
     `at` is a JSON Pointer (RFC 6901) into the subject, or several of which one must hold. `keys` names members of the
     object at `at`, compared by their words (`outputPath` is `output_path`); the value tests then look at those members.
     Value tests: `present` (there, and neither null nor empty), `equals`, `in`, `matches` (RE2, the whole text),
-    `words` (a text, or one text of a list, that holds one of these words), `phrases` (a text that holds one of these
+    `words` (a text, or one text of a list, that holds one of these words), `verbs` (one whose first word it is), `phrases` (a text that holds one of these
     phrases). Several tests in one condition must all hold. A token `*` of a pointer stands for every member.
     """
 
@@ -76,6 +76,7 @@ class Condition(_Strict, frozen=True, rename={"not_": "not", "in_": "in"}):
     matches: str | None = None
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ()
 
 
 class RuleTest(_Strict, frozen=True):
@@ -118,6 +119,7 @@ class WordRule(_Rule, frozen=True, kw_only=True):
 
     role: Role
     words: tuple[str, ...]
+    where: Literal["names", "descriptions", "both"] = "both"
     effect: EffectName | None = None
     result: ResultName | None = None
     scope: ScopeName | None = None

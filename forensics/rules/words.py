@@ -20,7 +20,9 @@ from forensics.rules.model import WordRule
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEPARATORS = re.compile(r"[\W_]+")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’]*")
-_CLAUSE = re.compile(r"[.!?;:()\[\]{}\n—–*`<>|\"]+|,|\s-+\s")
+_SENTENCE = re.compile(r"[.!?](?=\s|$)|\n|\s[-\u2013\u2014*]+\s|[\u2022|]")
+_CLAUSE = re.compile(r"[;:,()\[\]{}*`<>|\"\u2013\u2014]+")
+_NAMESPACE = re.compile(r"[./:]|__")
 _DESCRIPTION_LIMIT = 8192
 _NAME_LIMIT = 512
 
@@ -62,24 +64,38 @@ class Lexicon:
             else:
                 self.roles.setdefault(rule.role, {}).update(dict.fromkeys(rule.words, rule))
         self.write = self.roles.get("write", {})
-        self.either = self.roles.get("noun_or_verb", {})
+        self.verbish = self.roles.get("verb_or_noun", {})
+        self.nounish = self.roles.get("noun_or_verb", {})
         self.read = self.roles.get("read", {})
         self.read_noun = self.roles.get("read_noun", {})
         self.opening = self.roles.get("read_opening", {})
         self.joiners = self.roles.get("joiner", {})
         self.negations = self.roles.get("negation", {})
-        self.lead_in = phrase_pattern(tuple(self.roles.get("lead_in", {}))) if self.roles.get("lead_in") else None
-        self.write_third = {third_person(w): r for w, r in self.write.items()}
-        self.either_third = {third_person(w): r for w, r in self.either.items()}
+        self.lead_in = phrase_pattern(tuple(self.roles.get("lead_in", {"": None})))
+        said = {**self.nounish, **self.verbish, **self.write}
+        self.base = {word: rule for word, rule in said.items() if rule.where != "names"}
+        self.third = {third_person(word): rule for word, rule in self.base.items()}
+        self.sure_third = {third_person(w): r for w, r in self.write.items() if r.where != "names"}
 
     def name(self, name: str) -> tuple[Hit, ...]:
         """What the name says: every veto, or, with none, the reading word (nothing when neither is there)."""
         words = split_words(name[:_NAME_LIMIT])
-        found = [hit for clause in self._name_clauses(words) for hit in self._name_vetoes(clause)]
-        results = [_hit(r, m.group()) for p, r in self.phrases if r.role == "names_result" and (m := p.search(" ".join(words)))]
+        own = split_words(_NAMESPACE.split(name[:_NAME_LIMIT])[-1])
+        spaces = words[: len(words) - len(own)]
+        found = list(self._space_vetoes(spaces, bool(own) and own[0] in _SURE))
+        found += [hit for clause in self._name_clauses(own) for hit in self._name_vetoes(clause)]
+        results = self._phrase_hits("names_result", " ".join(words))
         if found or not all(word.isascii() for word in words) or len(name) > _NAME_LIMIT:
             return (*found, *results)
         return (*self._name_reading(words), *results)
+
+    def _space_vetoes(self, words: tuple[str, ...], asked: bool) -> Iterator[Hit]:
+        """Before the last separator stands what the tool is about: only a plain write word counts there, or an act
+        (`run.query`) that no plain asking verb follows."""
+        for word in words:
+            rule = self.write.get(word) or (None if asked else self.verbish.get(word))
+            if rule is not None:
+                yield _hit(rule, word)
 
     def _name_clauses(self, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         start = 0
@@ -90,13 +106,20 @@ class Lexicon:
         yield words[start:]
 
     def _name_vetoes(self, words: tuple[str, ...]) -> Iterator[Hit]:
-        governed = bool(words) and words[-1] in self.read
-        for word in words:
+        """A word that may be a noun is one where a reading verb governs it: `get` and its like wherever they stand,
+        other plain asking verbs before an act, any reading verb beside a thing. The last word is taken for a verb when
+        only a word that may itself be a noun governs it (`view_publish`)."""
+        asked_at = next((index for index, word in enumerate(words) if word in self.read), len(words))
+        sure_at = next((index for index, word in enumerate(words) if word in _SURE), len(words))
+        plain = not _PLAIN.isdisjoint(words)
+        for index, word in enumerate(words):
+            last = index == len(words) - 1
             if word in self.write:
                 yield _hit(self.write[word], word)
-            elif word in self.either and not governed:
-                yield _hit(self.either[word], word)
-            governed = governed or word in self.read
+            elif word in self.verbish and not (plain or sure_at < index or (asked_at < index and not last and index > 1)):
+                yield _hit(self.verbish[word], word)
+            elif word in self.nounish and not (plain or asked_at < index or sure_at < len(words)):
+                yield _hit(self.nounish[word], word)
 
     def _name_reading(self, words: tuple[str, ...]) -> tuple[Hit, ...]:
         for word in words:
@@ -108,74 +131,88 @@ class Lexicon:
 
     def description(self, text: str) -> tuple[Hit, ...]:
         """What the description says: every veto, or, with none, its reading opening; and what it says of the result."""
-        text = text[:_DESCRIPTION_LIMIT].replace("’", "'")
-        clauses = [tuple(w.lower() for w in _WORD.findall(part)) for part in _CLAUSE.split(text)]
-        clauses = [clause for clause in clauses if clause]
-        lower = " ".join(text.lower().split())
-        results = [_hit(r, m.group()) for p, r in self.phrases if r.role == "result_phrase" and (m := p.search(lower))]
-        vetoes = [*self._phrase_vetoes(lower), *self._clause_vetoes(text)]
-        if vetoes:
-            return (*vetoes, *results)
-        return (*self._opening(text), *results)
+        lower = " ".join(text[:_DESCRIPTION_LIMIT].replace("\u2019", "'").lower().split())
+        results = self._phrase_hits("result_phrase", lower)
+        sentences = [tuple(self._clauses(sentence)) for sentence in _SENTENCE.split(lower)]
+        sentences = [sentence for sentence in sentences if sentence]
+        vetoes = [*self._phrase_vetoes(lower), *self._sentence_vetoes(sentences)]
+        return (*vetoes, *results) if vetoes else (*self._opening(sentences), *results)
+
+    def _phrase_hits(self, role: str, text: str) -> tuple[Hit, ...]:
+        found = ((rule, pattern.search(text)) for pattern, rule in self.phrases if rule.role == role)
+        return tuple(_hit(rule, match.group()) for rule, match in found if match is not None)
 
     def _phrase_vetoes(self, lower: str) -> Iterator[Hit]:
         for pattern, rule in self.phrases:
-            if rule.role == "write_phrase":
-                for match in pattern.finditer(lower):
-                    before = lower[max(0, match.start() - 40) : match.start()].split()
-                    if not self._negated(tuple(w.strip(".,;:()") for w in before)):
-                        yield _hit(rule, match.group())
-                        break
+            for match in pattern.finditer(lower) if rule.role == "write_phrase" else ():
+                if not self._denied(tuple(_WORD.findall(lower[max(0, match.start() - 60) : match.start()]))):
+                    yield _hit(rule, match.group())
+                    break
 
-    def _negated(self, before: tuple[str, ...]) -> bool:
+    def _denied(self, before: tuple[str, ...]) -> bool:
         return any(word in self.negations or word.endswith("n't") for word in before[-4:])
 
-    def _clause_vetoes(self, text: str) -> Iterator[Hit]:
-        first = True
-        for clause in self._clauses(text):
-            yield from self._one_clause(clause, first)
-            first = False
-
-    def _clauses(self, text: str) -> Iterator[tuple[str, ...]]:
-        lower = " ".join(text.lower().split())
-        if self.lead_in is not None:
-            while (match := self.lead_in.match(lower)) is not None:
-                lower = lower[match.end() :].lstrip(" :,.-*_`'\"")
-        for part in _CLAUSE.split(lower):
+    def _clauses(self, sentence: str) -> Iterator[tuple[str, ...]]:
+        rest = sentence.lstrip(_DRESS)
+        while (match := self.lead_in.match(rest)) is not None and match.end() > 0:
+            rest = rest[match.end() :].lstrip(_DRESS)
+        for part in _CLAUSE.split(rest):
             words = tuple(_WORD.findall(part))
             if words:
                 yield words
 
-    def _one_clause(self, words: tuple[str, ...], first: bool) -> Iterator[Hit]:
-        if first and (words[0] in self.write or words[0] in self.either):
-            yield _hit(self.write.get(words[0]) or self.either[words[0]], words[0])
-        for index, word in enumerate(words):
-            before = words[max(0, index - 4) : index]
-            rule = self._verb_rule(word, before, first and index == 0)
-            if rule is not None and not self._negated(before):
+    def _sentence_vetoes(self, sentences: list[tuple[tuple[str, ...], ...]]) -> Iterator[Hit]:
+        for number, sentence in enumerate(sentences):
+            third = sentence[0][0].endswith("s")
+            for place, clause in enumerate(sentence):
+                if number == 0 and place == 0 and (rule := self._verb(clause[0], self.base, self.third)) is not None:
+                    yield _hit(rule, clause[0])
+                yield from self._statements(clause, third, number > 0 and place == 0)
+
+    def _statements(self, clause: tuple[str, ...], third: bool, opens: bool) -> Iterator[Hit]:
+        """Verbs that say what the tool does: opening a sentence in the third person, after a subject, or joined to the
+        sentence's verb in the same form and followed by an object (`and deletes the page`)."""
+        for index, word in enumerate(clause):
+            before = clause[max(0, index - 4) : index]
+            after = clause[index + 1] if index + 1 < len(clause) else ""
+            rule = self._statement(word, before, after, third, opens and index == 0)
+            if rule is not None and not self._denied(before):
                 yield _hit(rule, word)
 
-    def _verb_rule(self, word: str, before: tuple[str, ...], opens: bool) -> WordRule | None:
-        joined = bool(before) and before[-1] in self.joiners
-        if word in self.write_third and (not before or joined or opens or before[-1] in _SUBJECTS):
-            return self.write_third[word]
-        if word in self.either_third and (opens or (bool(before) and before[-1] in _SUBJECTS)):
-            return self.either_third[word]
-        if word in self.write and len(before) >= 2 and joined:
-            return self.write[word]
+    def _statement(
+        self, word: str, before: tuple[str, ...], after: str, third: bool, opens: bool
+    ) -> WordRule | None:
+        if before and before[-1] in _SUBJECTS:
+            return self.sure_third.get(word) or (self.third.get(word) if after in _OBJECTS else None)
+        if opens:
+            return self.sure_third.get(word) if after not in _COPULAS else None
+        joined = not before or before[-1] in self.joiners
+        if joined and after in _OBJECTS:
+            return self.third.get(word) if third else self.base.get(word)
         return None
 
-    def _opening(self, text: str) -> tuple[Hit, ...]:
-        first = next(self._clauses(text), ())
-        for word in first[:2]:
+    def _verb(self, word: str, *forms: dict[str, WordRule]) -> WordRule | None:
+        return next((form[word] for form in forms if word in form), None)
+
+    def _opening(self, sentences: list[tuple[tuple[str, ...], ...]]) -> tuple[Hit, ...]:
+        """The reading verb that opens one of the first two sentences; an adverb may stand before it."""
+        for sentence in sentences[:2]:
+            words = sentence[0]
+            word = words[1] if len(words) > 1 and words[0].endswith("ly") else words[0]
             if word in self.opening:
                 return (_hit(self.opening[word], word),)
-            if not word.endswith("ly"):
-                break
         return ()
 
 
-_SUBJECTS = frozenset({"it", "this", "tool", "also", "that", "which", "function", "command", "call", "automatically"})
+_PLAIN = frozenset({"get", "gets", "retrieve", "describe"})
+_SURE = frozenset({"get", "gets", "fetch", "retrieve", "describe", "find", "lookup", "has", "is", "list", "read", "search"})
+_SUBJECTS = frozenset({"it", "this", "tool", "also", "function", "command", "automatically", "then", "additionally"})
+_COPULAS = frozenset({"is", "are", "was", "were", "can", "may", "will", "of", "for", "in", "must", "should", "and", "or", "from"})
+_OBJECTS = frozenset(
+    {"a", "an", "the", "it", "them", "this", "that", "these", "all", "any", "each", "every", "new", "its", "your", "their",
+     "one", "him", "her", "everything"}
+)
+_DRESS = " :,.-*_`'\"#()[]<>!|\u2014\u2013"
 
 
 def _hit(rule: WordRule, word: str) -> Hit:
