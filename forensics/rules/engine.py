@@ -51,7 +51,8 @@ class RuleSet:
         self._tool_rules = tuple(c for c in rules if c.rule.source in _TOOL_SOURCES)
         self._call_rules = tuple(c for c in rules if c.rule.source == "arguments")
         self._result_rules = tuple(c for c in rules if c.rule.source == "result")
-        self.answered_by_proof = frozenset(c.rule.id for c in rules if c.rule.proof)
+        words = [rule for pack in packs for rule in pack.words]
+        self.answered_by_proof = frozenset(rule.id for rule in (*words, *(c.rule for c in rules)) if rule.proof)
         self._tools: dict[tuple[bytes, str], tuple[ClassEvidence, ...]] = {}
 
     def tool_evidence(self, facts: ToolFacts, policy: Policy) -> tuple[ClassEvidence, ...]:

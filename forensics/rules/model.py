@@ -104,12 +104,15 @@ Role = Literal[
     "noun_or_verb",
     "read",
     "read_noun",
+    "read_plural",
     "read_opening",
     "lead_in",
     "joiner",
+    "filler",
     "negation",
     "write_phrase",
     "result_phrase",
+    "result_opening",
     "names_result",
 ]
 

@@ -68,6 +68,9 @@ class Lexicon:
         self.nounish = self.roles.get("noun_or_verb", {})
         self.read = self.roles.get("read", {})
         self.read_noun = self.roles.get("read_noun", {})
+        self.fillers = self.roles.get("filler", {})
+        self.made = self.roles.get("result_opening", {})
+        self.plurals = self.roles.get("read_plural", {})
         self.opening = self.roles.get("read_opening", {})
         self.joiners = self.roles.get("joiner", {})
         self.negations = self.roles.get("negation", {})
@@ -75,6 +78,7 @@ class Lexicon:
         said = {**self.nounish, **self.verbish, **self.write}
         self.base = {word: rule for word, rule in said.items() if rule.where != "names"}
         self.third = {third_person(word): rule for word, rule in self.base.items()}
+        self.acts = frozenset(map(third_person, (*self.write, *self.verbish)))
         self.sure_third = {third_person(w): r for w, r in self.write.items() if r.where != "names"}
 
     def name(self, name: str) -> tuple[Hit, ...]:
@@ -112,22 +116,33 @@ class Lexicon:
         asked_at = next((index for index, word in enumerate(words) if word in self.read), len(words))
         sure_at = next((index for index, word in enumerate(words) if word in _SURE), len(words))
         plain = not _PLAIN.isdisjoint(words)
-        for index, word in enumerate(words):
-            last = index == len(words) - 1
-            if word in self.write:
-                yield _hit(self.write[word], word)
-            elif word in self.verbish and not (plain or sure_at < index or (asked_at < index and not last and index > 1)):
-                yield _hit(self.verbish[word], word)
-            elif word in self.nounish and not (plain or asked_at < index or sure_at < len(words)):
-                yield _hit(self.nounish[word], word)
+        acts = [
+            _hit(self.write.get(word) or self.verbish[word], word)
+            for index, word in enumerate(words)
+            if word in self.write
+            or (word in self.verbish and not (plain or sure_at < index or (0 < asked_at < index < len(words) - 1)))
+        ]
+        asked = plain or sure_at < len(words)
+        things = [(index, word) for index, word in enumerate(words) if word in self.nounish]
+        yield from acts
+        if not acts:
+            yield from (_hit(self.nounish[w], w) for index, w in things if not (asked or asked_at < index))
 
     def _name_reading(self, words: tuple[str, ...]) -> tuple[Hit, ...]:
         for word in words:
             if word in self.read:
                 return (_hit(self.read[word], word),)
+        while len(words) > 1 and words[-1] in self.fillers:
+            words = words[:-1]
         if words and words[-1] in self.read_noun:
             return (_hit(self.read_noun[words[-1]], words[-1]),)
-        return ()
+        return self._plural(words[-1]) if words else ()
+
+    def _plural(self, word: str) -> tuple[Hit, ...]:
+        """A bare plural; a verb in the third person and words such as `status` and `access` are none."""
+        if len(word) < 4 or word in self.acts or word.endswith(("ss", "us", "is")):
+            return ()
+        return next(((_hit(rule, word),) for end, rule in self.plurals.items() if word.endswith(end)), ())
 
     def description(self, text: str) -> tuple[Hit, ...]:
         """What the description says: every veto, or, with none, its reading opening; and what it says of the result."""
@@ -135,7 +150,10 @@ class Lexicon:
         results = self._phrase_hits("result_phrase", lower)
         sentences = [tuple(self._clauses(sentence)) for sentence in _SENTENCE.split(lower)]
         sentences = [sentence for sentence in sentences if sentence]
+        if sentences and (made := self.made.get(sentences[0][0][0])) is not None:
+            results = (*results, _hit(made, sentences[0][0][0]))
         vetoes = [*self._phrase_vetoes(lower), *self._sentence_vetoes(sentences)]
+        vetoes = list({hit.rule.id: hit for hit in reversed(vetoes)}.values())[::-1]
         return (*vetoes, *results) if vetoes else (*self._opening(sentences), *results)
 
     def _phrase_hits(self, role: str, text: str) -> tuple[Hit, ...]:
