@@ -201,7 +201,7 @@ class TraceBuilder:
         lane.unexecuted.add(row)
         lane.unshown.add(row)
         if tainted:
-            self._block(call, tainted, "the record of this call can be read in two ways")
+            self.block(call, tainted, "the record of this call can be read in two ways")
         return row
 
     def _next_index(self, turn: int) -> int:
@@ -300,7 +300,7 @@ class TraceBuilder:
             call.returned = Witness(ran.result, ran.spot.place, ran.spot.pointer, call.result_step)
         call.outcome, call.absence = _outcome(ran)
         if ran.tainted:
-            self._block(call, ran.tainted, "the record of this call can be read in two ways")
+            self.block(call, ran.tainted, "the record of this call can be read in two ways")
 
     def _add_result_step(self, lane: Lane, row: int, payload: Payload | None, spot: Spot) -> None:
         call = self.trace.calls[row]
@@ -336,7 +336,7 @@ class TraceBuilder:
         call = self.trace.calls[row]
         call.pairing = Basis.RECORDED if match.how is How.ID else Basis.DERIVED
         if tainted:
-            self._block(call, tainted, "the record of this result can be read in two ways")
+            self.block(call, tainted, "the record of this result can be read in two ways")
         return row
 
     def _answer_from_prompt(
@@ -397,7 +397,7 @@ class TraceBuilder:
         call = self.trace.calls[row]
         message = f"{one_line(call.tool, 60)} has two results: {_brief(shown.payload)}, and later {_brief(payload)}"
         self.note(finding("conflicting_results", message, steps=(call.step,), locators=(self._locator(spot),)))
-        self._block(call, "conflicting_results", message)
+        self.block(call, "conflicting_results", message)
         self.result_count += 1
 
     def _orphan(self, lane: Lane, recorded_id: str | None, tool: str, payload: Payload | None, spot: Spot) -> None:
@@ -416,7 +416,7 @@ class TraceBuilder:
         message = f"a result may answer any of {len(rows)} calls ({names}): no id tells which"
         fresh = [c for c in calls if not any(b.code == "ambiguous_pairing" for b in c.blocks)]
         for call in calls:
-            self._block(call, "ambiguous_pairing", message)
+            self.block(call, "ambiguous_pairing", message)
         if len(fresh) == len(calls):
             self.note(finding("ambiguous_pairing", message, steps=tuple(c.step for c in calls), basis=Basis.DERIVED))
 
@@ -427,17 +427,21 @@ class TraceBuilder:
         is skipped by content; the rest becomes steps, in order."""
         first = original or not lane.fed
         known = _Seen(lane.history)
-        entries = [self._feed_one(lane, known, message, spot, first=first) for message in messages]
+        entries = [self._feed_one(lane, known, message, spot, first, original) for message in messages]
         if known.left and not original:
             self._compacted(lane, spot, len(known.left))
         lane.history = entries
         lane.fed = True
 
-    def _feed_one(self, lane: Lane, known: _Seen, message: Message, spot: Spot, *, first: bool) -> Known:
+    def _feed_one(
+        self, lane: Lane, known: _Seen, message: Message, spot: Spot, first: bool, original: bool  # noqa: FBT001
+    ) -> Known:
         seen = known.take(message.key)
         if seen is not None:
             return seen
         place = spot.down(message.pointer)
+        if message.says_model and original:
+            return Known(message.key, self._say(lane, message, place))
         if message.says_model:
             return Known(message.key, self._history_turn(lane, message, place, first=first))
         self._tell(lane, message, place)
@@ -610,25 +614,26 @@ class TraceBuilder:
                     "but no tool span records the execution, which this format always writes"
                 )
                 self.note(finding("inconsistent_tuple", message, steps=(call.step,), basis=Basis.DERIVED))
-                self._block(call, "inconsistent_tuple", message)
+                self.block(call, "inconsistent_tuple", message)
 
     def _unanswered(self, call: Call) -> None:
         if call.outcome is Outcome.ABSENT and call.absence is Absence.UNANSWERED:
             message = f"{one_line(call.tool, 60)} was asked for and no result is recorded"
             self.note(finding("unanswered_call", message, steps=(call.step,)))
-            self._block(call, "unanswered_call", message)
+            self.block(call, "unanswered_call", message)
 
     # small things ------------------------------------------------------------------------------------------------
 
     def _contradiction(self, row: int, message: str, spot: Spot) -> None:
         call = self.trace.calls[row]
         fresh = not any(b.code == "inconsistent_tuple" for b in call.blocks)
-        self._block(call, "inconsistent_tuple", message)
+        self.block(call, "inconsistent_tuple", message)
         if fresh:
             places = tuple(self._locator(s) for s in (Spot(self.trace.place[call.step], ""), spot))
             self.note(finding("inconsistent_tuple", message, steps=(call.step,), locators=places))
 
-    def _block(self, call: Call, code: str, message: str) -> None:
+    def block(self, call: Call, code: str, message: str) -> None:
+        """Mark a call as not injectable, with the reason; each code once."""
         if not any(b.code == code for b in call.blocks):
             call.blocks = (*call.blocks, Block(code, message))
 

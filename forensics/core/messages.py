@@ -32,7 +32,9 @@ class Part(msgspec.Struct, frozen=True, gc=False):
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
-    """A message: its role, its text (None: none), the calls and results in it, and a key equal for equal content."""
+    """A message: its role, its text (None: none), the calls and results in it, and a key equal for equal content.
+
+    `item` marks one item of a Responses list, of which several make one turn."""
 
     role: str
     key: bytes
@@ -42,6 +44,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     results: tuple[Part, ...] = ()
     name: str = ""
     finish: str = ""
+    item: bool = False
 
     @property
     def says_model(self) -> bool:

@@ -92,24 +92,14 @@ class _Draft:
         if recorded_id and any(c.recorded_id == recorded_id and c.tool == tool and c.pointer.split("/")[1] != pointer.split("/")[1] for c in self.calls):
             return  # LangChain writes a call among its content blocks and again as tool_calls
         kept = None if payload is None else self.keep(payload)
-        tainted = None if kept is None else taint_of(kept)
         server = text(fields, "server_label", "server_name") or None
-        self.calls.append(Part(tool, recorded_id or None, kept, pointer, boundary, server, tainted=tainted))
+        self.calls.append(Part(tool, recorded_id or None, kept, pointer, boundary, server))
 
     def result(self, fields: Fields, pointer: str, tool: str, recorded_id: str, payload: Payload | None) -> None:
         kept = None if payload is None else self.keep(payload)
         failed = _says_failed(fields)
         denied = failed and kept is not None and _says_denied(kept)
         self.results.append(Part(tool, recorded_id or None, kept, pointer, failed=failed, denied=denied))
-
-
-def taint_of(payload: Payload) -> str | None:
-    """`duplicate_key` where a key stands twice in the JSON that this payload is or holds as text."""
-    decoded = decode(payload)
-    faults = decoded.faults
-    if isinstance(decoded.value, str) and decoded.value.lstrip()[:1] in ("{", "["):
-        faults = decode(decoded.value.encode("utf-8", "surrogatepass")).faults
-    return next((f.code for f in faults if f.code == "duplicate_key"), None)
 
 
 def _says_failed(fields: Fields) -> bool:
@@ -379,7 +369,13 @@ def _message(draft: _Draft, fields: Fields, pointer: str) -> Message:
         results=tuple(draft.results),
         name=text(fields, "name") if draft.role not in ("tool",) else "",
         finish=text(fields, "finish_reason", "stop_reason", "finishReason"),
+        item=_is_item(fields),
     )
+
+
+def _is_item(fields: Fields) -> bool:
+    kind = text(fields, "type")
+    return kind in ("reasoning", "message") or kind.endswith("_call")
 
 
 def _joined(texts: list[Payload]) -> Payload | None:

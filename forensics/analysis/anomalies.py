@@ -1,0 +1,155 @@
+"""What happened twice, what is not known to have ended, and what did a read not tell? Findings about effects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.classes import Classification, Effect, RestsOn
+from forensics.core.evidence import Basis
+from forensics.core.findings import Finding, finding
+from forensics.core.jsonvalue import value_of
+from forensics.core.sanitise import one_line
+from forensics.core.trace import Absence, Call, Outcome, StepKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from forensics.analysis.survey import CallStudy
+    from forensics.core.handles import Handle
+    from forensics.core.trace import Trace
+
+_ADDS = frozenset({Effect.REPEATING, Effect.IRREVERSIBLE})
+_TOOK = frozenset({Outcome.RECORDED})
+_DOUBTFUL = frozenset({Outcome.INDETERMINATE})
+_KEYS = frozenset({"idempotency_key", "idempotencykey", "client_token", "clienttoken", "request_id", "requestid",
+                   "clientrequestid", "client_request_id", "idempotency-key", "dedupe_key", "deduplication_id"})  # fmt: skip
+
+
+class Acts(msgspec.Struct, frozen=True):
+    """What the anomalies are looked for in: a trace, the study and class of each call, and its handles."""
+
+    trace: Trace
+    studies: tuple[CallStudy, ...]
+    calls: tuple[Classification, ...]
+    handles: tuple[Handle, ...]
+
+
+def anomalies(acts: Acts) -> tuple[Finding, ...]:
+    """Every finding about effects, handles and tools of one trace."""
+    return (
+        *_twice(acts),
+        *_unknown_outcomes(acts),
+        *_flows(acts),
+        *_unclassified(acts),
+        *_incomplete(acts),
+    )
+
+
+# the same effect twice -----------------------------------------------------------------------------------------------
+
+
+def _twice(acts: Acts) -> Iterator[Finding]:
+    groups: dict[tuple[str, str, bytes], list[int]] = {}
+    for row, (call, classified, study) in enumerate(zip(acts.trace.calls, acts.calls, acts.studies, strict=True)):
+        if classified.effect in _ADDS and call.arguments is not None:
+            groups.setdefault((call.agent, call.tool, study.arguments_key), []).append(row)
+    for rows in groups.values():
+        if len(rows) > 1:
+            yield from _repeated(acts, rows)
+
+
+def _repeated(acts: Acts, rows: list[int]) -> Iterator[Finding]:
+    calls = acts.trace.calls
+    took = [r for r in rows if calls[r].outcome in _TOOK]
+    doubtful = [r for r in rows if calls[r].outcome in _DOUBTFUL or _unanswered(calls[r])]
+    if len(took) > 1 and not _same_key_same_answer(acts, took):
+        yield _twice_finding("duplicate_side_effect", acts, took, f"took effect {len(took)} times in this trace")
+    elif took and doubtful:
+        yield _twice_finding("possible_duplicate_side_effect", acts, sorted((*took, *doubtful)), "may have taken effect more than once")
+    elif len(doubtful) > 1:
+        yield _twice_finding("possible_duplicate_side_effect", acts, doubtful, "may have taken effect more than once")
+
+
+def _unanswered(call: Call) -> bool:
+    return call.outcome is Outcome.ABSENT and call.absence is Absence.UNANSWERED
+
+
+def _same_key_same_answer(acts: Acts, rows: Sequence[int]) -> bool:
+    """Whether the calls carry one idempotency key and got one answer: the server may have done it once."""
+    arguments = value_of(acts.trace.calls[rows[0]].arguments or msgspec.Raw(b"null"))
+    keyed = isinstance(arguments, dict) and any(k.lower() in _KEYS for k in arguments)
+    answers = {bytes(acts.trace.calls[r].result or b"") for r in rows}
+    return keyed and len(answers) == 1
+
+
+def _twice_finding(code: str, acts: Acts, rows: list[int], what: str) -> Finding:
+    calls = [acts.trace.calls[r] for r in rows]
+    minted = [h.value for h in acts.handles if h.call in rows and h.minted]
+    shown = f" ({', '.join(one_line(v, 40) for v in minted[:4])})" if minted else ""
+    cause = _cause(acts.trace, calls)
+    message = f"{one_line(calls[0].tool, 60)} {what} with the same arguments{shown}{cause}"
+    return finding(code, message, steps=tuple(c.step for c in calls), basis=Basis.DERIVED)
+
+
+def _cause(trace: Trace, calls: list[Call]) -> str:
+    """What stands between the two calls: an error after the effect is the retry that this kind of fault is made of."""
+    between = range(calls[0].step + 1, calls[1].step)
+    if any(trace.kind[row] == StepKind.ERROR for row in between):
+        return "; an error event stands between them, after the first had its result: a retry from the top"
+    return ""
+
+
+# outcomes, handles, tools --------------------------------------------------------------------------------------------
+
+
+def _unknown_outcomes(acts: Acts) -> Iterator[Finding]:
+    for call, classified in zip(acts.trace.calls, acts.calls, strict=True):
+        if classified.effect is Effect.NONE:
+            continue
+        if call.outcome is Outcome.INDETERMINATE or _unanswered(call):
+            message = f"{one_line(call.tool, 60)} has an effect and no recorded end: it may or may not have happened"
+            yield finding("unknown_outcome", message, steps=(call.step,), basis=Basis.DERIVED)
+
+
+def _flows(acts: Acts) -> Iterator[Finding]:
+    """One finding a minting tool: its values that later steps hold."""
+    by_tool: dict[str, list[Handle]] = {}
+    for handle in acts.handles:
+        if handle.minted and any(u.role != "branch" for u in handle.uses):
+            by_tool.setdefault(acts.trace.calls[handle.call].tool, []).append(handle)
+    for tool, handles in by_tool.items():
+        values = ", ".join(one_line(h.value, 40) for h in handles[:3])
+        more = f" and {len(handles) - 3} more" if len(handles) > 3 else ""
+        message = f"{one_line(tool, 60)} mints a value that later steps hold: {values}{more}"
+        steps = [handles[0].step, *(u.step for u in handles[0].uses if u.role != "branch")]
+        yield finding("handle_flow", message, steps=tuple(dict.fromkeys(steps)), basis=Basis.INFERRED)
+
+
+def _unclassified(acts: Acts) -> Iterator[Finding]:
+    told: set[str] = set()
+    for call, classified in zip(acts.trace.calls, acts.calls, strict=True):
+        unknown = classified.effect is Effect.UNKNOWN and classified.rests_on is RestsOn.NONE
+        if unknown and call.tool not in told:
+            told.add(call.tool)
+            message = f"nothing tells what {one_line(call.tool, 60)} does: it is taken as side-effecting"
+            yield finding("unclassified_tool", message, steps=(call.step,), basis=Basis.DERIVED)
+
+
+def _incomplete(acts: Acts) -> Iterator[Finding]:
+    """A run that did not end: its last turn asks for calls, or something other than the model has the last word."""
+    trace = acts.trace
+    if not len(trace) or trace.ended_normally:
+        return
+    last = next((row for row in range(len(trace) - 1, -1, -1) if trace.kind[row] not in _SILENT), None)
+    if last is None:
+        return
+    asking = {call.turn for call in trace.calls}
+    ended = trace.kind[last] == StepKind.MODEL and trace.turn[last] not in asking
+    if not ended or trace.ended_normally is False:
+        message = "the run did not end with an answer of the model: it was cut off, failed or is still going on"
+        yield finding("incomplete_run", message, steps=(last,), basis=Basis.DERIVED)
+
+
+_SILENT = frozenset({StepKind.AGENT, StepKind.OTHER, StepKind.MEMORY, StepKind.GUARDRAIL})

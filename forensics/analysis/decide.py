@@ -1,0 +1,163 @@
+"""May the trace be rerun? The reasons to refuse, under both policies, from its calls, its gaps and its values.
+
+Nothing here weighs: every reason refuses, and strict refuses whatever inject refuses (CONTRACT: policy, what refuses).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.classes import Classification, RestsOn, ToolClass
+from forensics.core.jsonvalue import short_json, value_of
+from forensics.core.sanitise import one_line
+from forensics.core.trace import Absence, Call, Outcome, StepKind
+from forensics.core.verdict import Reason, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from forensics.core.evidence import Gap
+    from forensics.core.policy import Policy
+    from forensics.core.trace import Trace
+
+_INJECTABLE = frozenset({Outcome.RECORDED, Outcome.FAILED, Outcome.DENIED})
+
+
+class Case(msgspec.Struct, frozen=True):
+    """What a verdict rests on: a trace, the class of each of its calls, the gaps of its evidence that concern it, and
+    the values of the agent's own making that came back (value, step that made it, step where it came back)."""
+
+    trace: Trace
+    calls: tuple[Classification, ...]
+    gaps: tuple[Gap, ...]
+    own_values: tuple[tuple[str, int, int], ...]
+    records_calls: bool
+
+
+def decide(case: Case, policy: Policy, digests: tuple[str, ...] = ()) -> Verdict:
+    """The verdict under both policies; the digests are those of evidence, rules and policy."""
+    inject = tuple(_inject_reasons(case))
+    strict = (*_class_reasons(case), *inject)
+    return Verdict(case.trace.id, policy.base, strict, inject, digests)
+
+
+# inject --------------------------------------------------------------------------------------------------------------
+
+
+def _inject_reasons(case: Case) -> Iterator[Reason]:
+    for call in case.trace.calls:
+        yield from not_injectable(case.trace, call)
+    yield from _gap_reasons(case)
+    yield from _own_value_reasons(case)
+
+
+def not_injectable(trace: Trace, call: Call) -> Iterator[Reason]:
+    """Every reason why the recorded result of a call can't stand in for a rerun's."""
+    tool = one_line(call.tool, 60)
+    for block in call.blocks:
+        yield _reason(trace, call, block.code, block.message)
+    if call.blocks:
+        return
+    if call.outcome is Outcome.ABSENT:
+        why = (call.absence or Absence.NOT_CAPTURED).value
+        yield _reason(trace, call, "result_missing", f"the result of {tool} is not in the evidence ({why})")
+    elif call.outcome not in _INJECTABLE and call.result is None:
+        message = f"{tool} may have taken effect, and what the agent was given is not recorded"
+        yield _reason(trace, call, "unknown_outcome", message)
+
+
+def _gap_reasons(case: Case) -> Iterator[Reason]:
+    for gap in case.gaps:
+        if gap.hides:
+            yield Reason("evidence_gap", f"{gap.code}: {gap.message}", locator=gap.locator)
+    if not case.trace.calls and not _is_whole(case):
+        yield Reason("evidence_gap", "no call was read, and this format may hide calls in text")
+
+
+def _is_whole(case: Case) -> bool:
+    """Whether a trace without calls really has none: its format records calls, and every turn of it is there."""
+    return case.records_calls and bool(case.trace.turns) and not case.trace.silent_turns
+
+
+def _own_value_reasons(case: Case) -> Iterator[Reason]:
+    for value, made, back in case.own_values:
+        message = (
+            f"{one_line(value, 60)} is a value of the agent's own making (step {made}) that comes back in step {back}: "
+            "a rerun would make another one"
+        )
+        yield Reason("handle_branch", message, step=back, locator=case.trace.locator(back))
+
+
+# strict --------------------------------------------------------------------------------------------------------------
+
+
+def _class_reasons(case: Case) -> Iterator[Reason]:
+    """One reason a tool and kind, at the first call that gives it."""
+    told: dict[tuple[str, str], int] = {}
+    firsts: list[tuple[str, Call, Classification]] = []
+    for call, classified in zip(case.trace.calls, case.calls, strict=True):
+        code = class_code(classified)
+        if code is None:
+            continue
+        if (call.tool, code) not in told:
+            firsts.append((code, call, classified))
+        told[call.tool, code] = told.get((call.tool, code), 0) + 1
+    for code, call, classified in firsts:
+        yield _reason(case.trace, call, code, _class_message(call, classified, told[call.tool, code]))
+
+
+def class_code(classified: Classification) -> str | None:
+    """`not_idempotent`, `unvouched` or None for a call that strict clears."""
+    if classified.tool_class is not ToolClass.IDEMPOTENT:
+        return "not_idempotent"
+    return None if classified.vouched else "unvouched"
+
+
+_RESTS = {
+    RestsOn.WORDS: "only its own words say that it reads",
+    RestsOn.PACK: "only a shipped rule that the policy does not trust by name says that it reads",
+    RestsOn.NONE: "nothing says that it reads",
+}
+
+
+def _class_message(call: Call, classified: Classification, count: int) -> str:
+    tool, times = one_line(call.tool, 60), f" ({count} calls)" if count > 1 else ""
+    if class_code(classified) == "unvouched":
+        return f"{tool} is read as having no effect, and nobody vouched for it: {_RESTS[classified.rests_on]}{times}"
+    labels = " and ".join(label for label in classified.labels if label != "volatile")
+    effect = "unknown effect" if classified.effect.name == "UNKNOWN" else f"effect {classified.effect.name.lower()}"
+    result = call.result
+    shown = "" if result is None else f"; it returned {one_line(short_json(value_of(result), 60), 60)}"
+    return f"{tool} is {labels}, {effect}{shown}{times}"
+
+
+def _reason(trace: Trace, call: Call, code: str, message: str) -> Reason:
+    return Reason(code, message, call.step, call.tool, trace.locator(call.step))
+
+
+# the guard of the source -------------------------------------------------------------------------------------------
+
+
+def refusal(verdict: Verdict) -> str:
+    """The message of a refusal: the deciding step, its tool, the recorded result, and what to do."""
+    first = next((r for r in verdict.reasons if r.code != "unvouched"), verdict.reasons[0])
+    where = "" if first.step is None else f"step {first.step}: "
+    more = f" (and {len(verdict.reasons) - 1} more reasons)" if len(verdict.reasons) > 1 else ""
+    return f"{where}{first.message}{more}. {advice(verdict)}"
+
+
+def advice(verdict: Verdict) -> str:
+    """What a person can do after a refusal."""
+    if verdict.inject:
+        return "The trace can be read only: use static inspection of its tuples."
+    if any(r.code == "not_idempotent" for r in verdict.strict):
+        return "Use static inspection, or a rerun that injects the recorded results (policy inject)."
+    return "Vouch for the tools in a policy file, or use a rerun that injects the recorded results (policy inject)."
+
+
+def steps_of_kind(trace: Trace, kinds: Iterable[StepKind]) -> Sequence[int]:
+    """The rows of any of these kinds, in order."""
+    wanted = {int(k) for k in kinds}
+    return [row for row, kind in enumerate(trace.kind) if kind in wanted]

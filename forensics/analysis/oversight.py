@@ -1,0 +1,127 @@
+"""Who approved what, and did what was approved happen? Approvals are tied to calls by recorded ids only.
+
+An id that covers several calls with opposite decisions ties nothing; that is said and never decided by order (EU AI
+Act Art. 14 asks for evidence of oversight, not for a guess).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from forensics.core.evidence import Basis
+from forensics.core.findings import Finding, finding
+from forensics.core.jsonvalue import value_of
+from forensics.core.sanitise import one_line
+from forensics.core.trace import Call, Outcome, StepKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from forensics.core.trace import Trace
+
+_APPROVED = frozenset({"approve", "approved", "allow", "allowed", "accept", "accepted", "yes", "true", "grant", "granted"})
+_REJECTED = frozenset({"reject", "rejected", "deny", "denied", "no", "false", "refuse", "refused", "decline", "declined"})
+_REFUSALS = ("rejected", "denied", "refused", "not approved", "declined", "cancelled")
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """One decision about an approval id."""
+
+    step: int
+    approved: bool
+    note: str
+
+
+class Approval(msgspec.Struct):
+    """One approval id: the calls that asked under it and the decisions about it."""
+
+    calls: list[int] = []
+    requests: list[int] = []
+    decisions: list[Decision] = []
+
+
+def oversight(trace: Trace) -> tuple[Finding, ...]:
+    """The findings about approvals of one trace."""
+    approvals = _approvals(trace)
+    return tuple(f for name, approval in approvals.items() for f in _judge(trace, name, approval))
+
+
+def _approvals(trace: Trace) -> dict[str, Approval]:
+    found: dict[str, Approval] = {}
+    by_id = {call.recorded_id: row for row, call in enumerate(trace.calls) if call.recorded_id}
+    for row in range(len(trace)):
+        kind, payload = trace.kind[row], trace.payload[row]
+        if kind not in (StepKind.APPROVAL_REQUEST, StepKind.APPROVAL) or payload is None:
+            continue
+        fields = value_of(payload)
+        if isinstance(fields, dict):
+            _note(found, by_id, row, StepKind(kind), fields)
+    return found
+
+
+def _note(found: dict[str, Approval], by_id: dict[str | None, int], row: int, kind: StepKind, fields: dict[str, Any]) -> None:
+    call_id = _text(fields, "call_id", "tool_call_id", "call")
+    name = _text(fields, "approval_id", "request_id", "approval_request_id", "id") or call_id
+    approval = found.setdefault(name, Approval())
+    call = by_id.get(call_id)
+    if call is not None and call not in approval.calls:
+        approval.calls.append(call)
+    if kind is StepKind.APPROVAL_REQUEST:
+        approval.requests.append(row)
+        return
+    approved = _decision(fields)
+    if approved is not None:
+        approval.decisions.append(Decision(row, approved, _text(fields, "note", "reason", "comment")))
+
+
+def _decision(fields: dict[str, Any]) -> bool | None:
+    for key in ("decision", "approved", "approve", "status", "result"):
+        word = str(fields.get(key, "")).strip().lower()
+        if word in _APPROVED:
+            return True
+        if word in _REJECTED:
+            return False
+    return None
+
+
+def _text(fields: dict[str, Any], *names: str) -> str:
+    return next((str(fields[n]) for n in names if isinstance(fields.get(n), (str, int))), "")
+
+
+def _judge(trace: Trace, name: str, approval: Approval) -> Iterator[Finding]:
+    decisions = {d.approved for d in approval.decisions}
+    steps = tuple(sorted({*approval.requests, *(d.step for d in approval.decisions), *(trace.calls[c].step for c in approval.calls)}))
+    shown = one_line(name, 60)
+    if len(approval.calls) > 1 and len(decisions) > 1:
+        message = f"approval {shown} covers {len(approval.calls)} calls with opposite decisions: which was approved can't be told"
+        yield finding("ambiguous_approval", message, steps=steps, basis=Basis.DERIVED)
+    elif len(approval.calls) > 1 and len(approval.decisions) == 1:
+        message = f"approval {shown} was given once and covers {len(approval.calls)} calls"
+        yield finding("approval_reused", message, steps=steps, basis=Basis.DERIVED)
+    yield from _contradictions(trace, shown, approval)
+
+
+def _contradictions(trace: Trace, shown: str, approval: Approval) -> Iterator[Finding]:
+    """A call that ran although a decision under its approval says no."""
+    rejections = [d for d in approval.decisions if not d.approved]
+    ran = [trace.calls[c] for c in approval.calls if _ran(trace.calls[c])]
+    if not rejections or not ran:
+        return
+    certain = not any(d.approved for d in approval.decisions)
+    notes = "; ".join(one_line(d.note, 60) for d in rejections if d.note)
+    said = f" ({notes})" if notes else ""
+    tools = ", ".join(one_line(c.tool, 40) for c in ran)
+    message = f"approval {shown} was rejected{said}, and {tools} ran under it"
+    steps = (*(d.step for d in rejections), *(c.step for c in ran))
+    basis = Basis.DERIVED if certain else Basis.INFERRED
+    yield finding("approval_contradicted", message, steps=steps, basis=basis, confidence="high" if certain else "medium")
+
+
+def _ran(call: Call) -> bool:
+    """Whether a call has a result that is no refusal."""
+    if call.outcome is not Outcome.RECORDED or call.result is None:
+        return False
+    said = value_of(call.result)
+    return not (isinstance(said, str) and any(word in said[:200].lower() for word in _REFUSALS))

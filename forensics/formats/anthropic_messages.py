@@ -1,0 +1,28 @@
+"""Is this a list of Anthropic Messages, and what does it say? The walk is that of all message lists."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forensics.formats.shared.chat import read_chat
+from forensics.formats.shared.chat_sniff import marks
+
+if TYPE_CHECKING:
+    from forensics.core.reading import EvidenceBuilder
+    from forensics.formats.shared.reader import Look
+    from forensics.formats.shared.source import Source
+
+NAME = "anthropic-messages"
+ABOUT = "Anthropic Messages: a bare list, a request, a request with its response, or one of them a line"
+CARRIES = "calls, arguments, results, error flags; tool schemas where the request was kept"
+LACKS = "executions apart from results, times"
+RECORDS_CALLS = True
+SPANS_ARE_COMPLETE = False
+
+
+def sniff(look: Look) -> int:
+    return marks(look).get(NAME, 0)
+
+
+def read(source: Source, build: EvidenceBuilder) -> None:
+    read_chat(source, build)

@@ -1,0 +1,79 @@
+"""Which format is this evidence, and which module reads it? Scored by content alone; a tie is an error that says how
+to choose. Modules load only when they are asked (a table, the style of dissect.target)."""
+
+from __future__ import annotations
+
+import importlib
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, cast
+
+from forensics.errors import AmbiguousFormatError, UnknownFormatError
+from forensics.formats.shared.reader import Look, Reader, look_at
+
+if TYPE_CHECKING:
+    from forensics.formats.shared.source import Source
+
+_MODULES: dict[str, str] = {
+    "fastaiagent-db": "forensics.formats.fastaiagent_db",
+    "fastaiagent-json": "forensics.formats.fastaiagent_json",
+    "otlp": "forensics.formats.otlp",
+    "openai-chat": "forensics.formats.openai_chat",
+    "openai-responses": "forensics.formats.openai_responses",
+    "anthropic-messages": "forensics.formats.anthropic_messages",
+    "gemini": "forensics.formats.gemini",
+    "event-log": "forensics.formats.plain",
+}
+ENTRY_POINTS = "forensics.formats"
+_LEAST = 20
+
+
+def names() -> tuple[str, ...]:
+    """The names of every format, shipped ones first."""
+    return (*_MODULES, *sorted(e.name for e in entry_points(group=ENTRY_POINTS) if e.name not in _MODULES))
+
+
+def reader(name: str) -> Reader:
+    """The reader of that name. Raises UnknownFormatError with the list of names."""
+    module = _MODULES.get(name)
+    if module is not None:
+        return cast("Reader", importlib.import_module(module))
+    for entry in entry_points(group=ENTRY_POINTS):
+        if entry.name == name:
+            return cast("Reader", entry.load())
+    message = f"there is no format named {name}"
+    raise UnknownFormatError(message, hint=f"one of: {', '.join(names())}")
+
+
+def recognise(source: Source) -> Reader:
+    """The reader for this evidence. Raises UnknownFormatError or AmbiguousFormatError, with what was seen."""
+    look = look_at(source)
+    scores = sorted(((reader(name).sniff(look), name) for name in names()), key=lambda s: (-s[0], s[1]))
+    best = [(score, name) for score, name in scores if score >= _LEAST]
+    if not best:
+        message = f"the format is not recognised: {describe(look)}"
+        raise UnknownFormatError(message, hint="choose one with --input-format NAME; `forensics formats` lists what is read")
+    if len(best) > 1 and best[0][0] == best[1][0]:
+        tied = ", ".join(name for score, name in best if score == best[0][0])
+        message = f"the format is ambiguous: {tied} fit alike; {describe(look)}"
+        raise AmbiguousFormatError(message, hint="choose one with --input-format NAME")
+    return reader(best[0][1])
+
+
+def describe(look: Look) -> str:
+    """What was seen of an evidence, in one line."""
+    if look.is_sqlite:
+        return "a SQLite database"
+    if look.document is not None:
+        return f"a JSON object with the keys {_keys(look.document)}"
+    if look.array is not None:
+        return f"a JSON array of {len(look.array)} items"
+    if look.lines:
+        return f"JSON lines with the keys {_keys(look.lines[0])}"
+    if not look.head:
+        return "an empty file"
+    return "no JSON" if b"\x00" not in look.head else "binary data"
+
+
+def _keys(fields: dict[str, object]) -> str:
+    shown = [k[:30] for k in list(fields)[:6]]
+    return ", ".join(shown) + (", …" if len(fields) > len(shown) else "") if shown else "(none)"

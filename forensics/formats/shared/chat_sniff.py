@@ -1,0 +1,102 @@
+"""Whose message list is this? Marks that only one API's messages carry, counted over the first messages.
+
+A list without any mark (plain role and content) is OpenAI Chat, the common shape; the walk reads all four alike, so a
+wrong name here costs a label and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forensics.core.jsonvalue import text_of
+from forensics.formats.shared.chat import is_message
+from forensics.formats.shared.vocabulary import Fields, fields_of, is_text, items_of, present, text
+
+if TYPE_CHECKING:
+    import msgspec
+
+    from forensics.formats.shared.reader import Look
+
+_ITEMS = frozenset({"function_call", "function_call_output", "reasoning", "custom_tool_call", "custom_tool_call_output"})
+_BLOCKS = {
+    "tool_use": "anthropic-messages",
+    "tool_result": "anthropic-messages",
+    "thinking": "anthropic-messages",
+    "server_tool_use": "anthropic-messages",
+    "input_text": "openai-responses",
+    "output_text": "openai-responses",
+    "image_url": "openai-chat",
+}
+_LISTS = ("messages", "contents", "input", "items")
+_WRAPPERS = ("request", "body")
+_LOOKED_AT = 40
+_FOREIGN = frozenset({"resourceSpans", "jsonrpc", "parentUuid", "export_version", "sessionId", "run_type", "dotted_order",
+                      "spans", "suite_name", "trajectory", "simulations", "schema_version", "mistake_agent", "projectHash",
+                      "app_name", "traj", "task_id", "trajectory_format", "info", "eval", "interactions", "answer_generation",
+                      "conversation_id", "$schemaVersion", "mode"})  # fmt: skip
+
+
+def marks(look: Look) -> dict[str, int]:
+    """Scores (0 to 100) of the four formats for this evidence."""
+    messages = _messages(look)
+    if not messages:
+        return {}
+    votes: dict[str, int] = {}
+    for fields in messages:
+        for name in _votes(fields):
+            votes[name] = votes.get(name, 0) + 1
+    if not votes:
+        return {"openai-chat": 45}
+    winner = max(votes, key=lambda name: (votes[name], name))
+    return {name: 80 if name == winner else 30 for name in votes}
+
+
+def _messages(look: Look) -> list[Fields]:
+    if look.document is not None:
+        return _of_object(look.document)
+    if look.array is not None:
+        return _of_array(look.array)
+    found = [m for fields in look.lines for m in _of_object(fields)]
+    return found + [m for items in look.line_arrays for m in _of_array(items)]
+
+
+def _of_object(fields: Fields) -> list[Fields]:
+    if _FOREIGN & fields.keys():
+        return []
+    if is_message(fields):
+        return [fields] if "role" in fields or text(fields, "type") in _ITEMS or "lc" in fields else []
+    for wrapper in _WRAPPERS:
+        raw = fields.get(wrapper)
+        if raw is not None and not is_text(raw) and (found := _of_object(fields_of(raw))):
+            return found
+    for name in _LISTS:
+        raw = fields.get(name)
+        if raw is not None and not is_text(raw) and (found := _of_array(items_of(raw))):
+            return found
+        if raw is not None and name == "input" and is_text(raw) and present(fields, "model", "output") is not None:
+            return [{"type": raw, "role": raw, **{"responses_input": raw}}]
+    return []
+
+
+def _of_array(items: list[msgspec.Raw]) -> list[Fields]:
+    if items and bytes(items[0])[:1] == b"[":
+        return _of_array(items_of(items[0]))
+    messages = [fields_of(raw) for raw in items[:_LOOKED_AT]]
+    if messages and not any(is_message(m) for m in messages[:1]):
+        return _of_object(messages[0]) if messages[0].keys() & {"messages", "contents"} else []
+    return [m for m in messages if is_message(m) and not _FOREIGN & m.keys()]
+
+
+def _votes(fields: Fields) -> list[str]:
+    if "responses_input" in fields or ("role" not in fields and text(fields, "type") in _ITEMS):
+        return ["openai-responses"]
+    votes = []
+    if "parts" in fields and "role" in fields:
+        votes.append("gemini")
+    if "tool_calls" in fields or "tool_call_id" in fields or "lc" in fields:
+        votes.append("openai-chat")
+    content = fields.get("content")
+    if content is not None and not is_text(content):
+        kinds = (text(fields_of(block), "type") for block in items_of(content))
+        votes.extend(_BLOCKS[k] for k in kinds if k in _BLOCKS)
+    return votes

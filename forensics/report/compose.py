@@ -1,0 +1,416 @@
+"""How does an analysis become a document? Step numbers become unique over the document, values become strict JSON.
+
+The order of everything is that of the evidence, so the same input gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from forensics import __version__
+from forensics.analysis.decide import advice
+from forensics.core.classes import ClassEvidence, Classification, Effect, may_lower
+from forensics.core.jsonvalue import short_json, spell_surrogates, strict_value, text_of, value_of
+from forensics.core.sanitise import one_line
+from forensics.core.trace import Absence, Outcome
+from forensics.report.documents import (
+    AUDIT,
+    AuditDocument,
+    BasisRow,
+    CallRow,
+    CountsRow,
+    Digest,
+    EvidenceRow,
+    Fault,
+    FindingRow,
+    HandleRow,
+    MintedAt,
+    Place,
+    PolicyName,
+    Program,
+    ReasonRow,
+    RepeatRow,
+    RerunOf,
+    Ruling,
+    Rulings,
+    ToolRow,
+    TraceRow,
+    UseRow,
+    VerdictRow,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from forensics.analysis.run import Tool, TraceAnalysis
+    from forensics.core.evidence import Locator
+    from forensics.core.findings import Finding
+    from forensics.core.handles import Handle
+    from forensics.core.policy import Policy
+    from forensics.core.reading import Reading
+    from forensics.core.trace import Call
+    from forensics.core.verdict import Reason, Verdict
+    from forensics.errors import EvidenceError
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_PREVIEW = 200
+
+
+class Examined(msgspec.Struct, frozen=True):
+    """One evidence as it was examined: its reading and analyses, or the error that stopped it."""
+
+    name: str
+    sha256: str
+    size: int
+    reading: Reading | None = None
+    analyses: tuple[TraceAnalysis, ...] = ()
+    error: EvidenceError | None = None
+
+
+class Numbering:
+    """The numbers that are unique over a document: the first step of each trace, and the names of ids used twice."""
+
+    def __init__(self, examined: Sequence[Examined]) -> None:
+        self.base: dict[int, int] = {}
+        self._count: dict[str, int] = {}
+        self._names: dict[int, str] = {}
+        seen: dict[str, int] = {}
+        analyses = [a for one in examined for a in one.analyses]
+        for analysis in analyses:
+            for call in analysis.trace.calls:
+                if call.recorded_id:
+                    self._count[call.recorded_id] = self._count.get(call.recorded_id, 0) + 1
+        step = 0
+        for analysis in analyses:
+            self.base[id(analysis.trace)] = step
+            step += len(analysis.trace)
+            for call in analysis.trace.calls:
+                self._names[id(call)] = self._name(call, seen)
+
+    def _name(self, call: Call, seen: dict[str, int]) -> str:
+        if not call.recorded_id:
+            return call.occurrence
+        if self._count[call.recorded_id] == 1:
+            return spell_surrogates(call.recorded_id)
+        seen[call.recorded_id] = seen.get(call.recorded_id, 0) + 1
+        return f"{spell_surrogates(call.recorded_id)}#{seen[call.recorded_id]}"
+
+    def first(self, analysis: TraceAnalysis) -> int:
+        return self.base[id(analysis.trace)]
+
+    def name(self, call: Call) -> str:
+        return self._names[id(call)]
+
+
+def audit_document(examined: Sequence[Examined], policy: Policy, rules_digest: str) -> AuditDocument:
+    """The audit document of these evidences."""
+    numbering = Numbering(examined)
+    return AuditDocument(
+        schema=AUDIT,
+        tool=program(),
+        policy=policy_name(policy),
+        rules=Digest(digest=rules_digest),
+        evidence=[evidence_row(one) for one in examined],
+        counts=counts_row(examined, numbering),
+        traces=[trace_row(a, numbering) for one in examined for a in one.analyses],
+        findings=finding_rows(examined, numbering),
+    )
+
+
+def program() -> Program:
+    return Program(name="forensics", version=__version__)
+
+
+def policy_name(policy: Policy) -> PolicyName:
+    as_of = policy.as_of.isoformat() if policy.as_of is not None else None
+    return PolicyName(
+        name=spell_surrogates(policy.name), digest=policy.digest, base=policy.base.value, as_of=as_of, expired=list(policy.expired)
+    )
+
+
+def evidence_row(one: Examined) -> EvidenceRow:
+    """One evidence, with its coverage in words."""
+    name = spell_surrogates(one.name)
+    if one.reading is None:
+        fault = one.error
+        error = None if fault is None else Fault(code=fault.code, message=fault.message, hint=fault.hint)
+        return EvidenceRow(name=name, sha256=one.sha256, size=one.size, status="refused", error=error)
+    reading = one.reading
+    return EvidenceRow(
+        name=name,
+        sha256=one.sha256,
+        size=one.size,
+        status="partial" if reading.partial else "read",
+        format=reading.evidence.format,
+        dialect=reading.evidence.dialect,
+        coverage=coverage(reading),
+    )
+
+
+def coverage(reading: Reading) -> str:
+    """How much was read, in words: N of M records."""
+    bad = len(reading.counts.bad_lines) + sum(g.code in ("malformed_record", "truncated_payload") for g in reading.gaps)
+    return f"{reading.counts.records} of {reading.counts.records + bad} records read"
+
+
+def counts_row(examined: Sequence[Examined], numbering: Numbering) -> CountsRow:
+    readings = [one.reading.counts for one in examined if one.reading is not None]
+    calls = [call for one in examined for a in one.analyses for call in a.trace.calls]
+
+    def total(field: str) -> int:
+        return sum(getattr(r, field) for r in readings)
+
+    return CountsRow(
+        lines=total("lines"),
+        records=total("records"),
+        bad_lines=[n for r in readings for n in r.bad_lines],
+        duplicate_records=total("duplicate_records"),
+        recovered_records=total("recovered_records"),
+        traces=sum(len(one.analyses) for one in examined),
+        spans=total("spans"),
+        roots=total("roots"),
+        model_calls=total("model_calls"),
+        branches=total("branches"),
+        tool_calls=len(calls),
+        tool_results=total("tool_results"),
+        paired=sum(call.result_step >= 0 for call in calls),
+        unanswered=[numbering.name(c) for c in calls if c.absence is Absence.UNANSWERED],
+        orphan_results=[spell_surrogates(x) for r in readings for x in r.orphan_results],
+        missing_spans=[x for r in readings for x in r.missing_spans],
+        input_tokens=total("input_tokens"),
+        output_tokens=total("output_tokens"),
+    )
+
+
+# one trace -----------------------------------------------------------------------------------------------------------
+
+
+def trace_row(analysis: TraceAnalysis, numbering: Numbering) -> TraceRow:
+    """One trace of the document."""
+    trace, first = analysis.trace, numbering.first(analysis)
+    minted: dict[int, list[str]] = {}
+    for handle in analysis.handles:
+        if handle.minted:
+            minted.setdefault(handle.call, []).append(spell_surrogates(handle.value))
+    return TraceRow(
+        id=spell_surrogates(trace.id),
+        agents=[spell_surrogates(a) for a in trace.agents],
+        format=trace.format,
+        steps=len(trace),
+        first_step=first,
+        tools=[tool_row(t) for t in analysis.tools],
+        calls=[call_row(analysis, row, numbering, minted.get(row, [])) for row in range(len(trace.calls))],
+        handles=[handle_row(h, analysis, first) for h in analysis.handles],
+        verdict=verdict_row(analysis.verdict, first),
+        rerun_of=_rerun_of(analysis, first),
+    )
+
+
+def tool_row(tool: Tool) -> ToolRow:
+    return ToolRow(
+        name=spell_surrogates(tool.name),
+        calls=tool.calls,
+        server=tool.facts.server,
+        **classed(tool.classified),
+    )
+
+
+def classed(classified: Classification) -> dict[str, Any]:
+    """The fields that every classified thing has."""
+    return {
+        "class_": classified.tool_class.value,
+        "labels": list(classified.labels),
+        "effect": classified.effect.name.lower(),
+        "result": classified.result.name.lower(),
+        "scope": classified.scope.value,
+        "rests_on": classified.rests_on.value,
+        "basis": [basis_row(piece) for piece in classified.evidence],
+        "missing": list(classified.missing),
+    }
+
+
+def basis_row(piece: ClassEvidence) -> BasisRow:
+    """One piece of evidence; `weighs` is false for a claim that may not lower and tries to."""
+    lowers = piece.effect is Effect.NONE
+    return BasisRow(
+        source=piece.source.value,
+        tier=piece.tier.name.lower(),
+        says=spell_surrogates(piece.says),
+        effect=None if piece.effect is None else piece.effect.name.lower(),
+        result=None if piece.result is None else piece.result.name.lower(),
+        scope=None if piece.scope is None else piece.scope.value,
+        rule=piece.rule,
+        locator=place(piece.locator),
+        weighs=not lowers or may_lower(piece),
+    )
+
+
+def place(locator: Locator | None) -> Place | None:
+    if locator is None or locator.evidence < 0:
+        return None
+    pointer = None if locator.pointer is None else spell_surrogates(locator.pointer)
+    return Place(
+        evidence=locator.evidence,
+        line=locator.line,
+        offset=locator.offset,
+        length=locator.length,
+        member=locator.member,
+        table=locator.table,
+        row=locator.row,
+        pointer=pointer,
+    )
+
+
+def decision(call: Call, classified: Classification) -> str:
+    """What a rerun would do with a call: inject its record, or refuse; nothing is executed without a plan that names it."""
+    if call.blocks or call.outcome is Outcome.ABSENT or (call.outcome is Outcome.INDETERMINATE and call.result is None):
+        return "refuse"
+    return "inject"
+
+
+def call_row(analysis: TraceAnalysis, row: int, numbering: Numbering, minted: list[str]) -> CallRow:
+    call, classified, first = analysis.trace.calls[row], analysis.calls[row], numbering.first(analysis)
+    return CallRow(
+        step=first + call.step,
+        result_step=None if call.result_step < 0 else first + call.result_step,
+        id=numbering.name(call),
+        occurrence=call.occurrence,
+        tool=spell_surrogates(call.tool),
+        agent=spell_surrogates(call.agent),
+        at=moment(call.start if call.start >= 0 else analysis.trace.at[call.step]),
+        arguments=None if call.arguments is None else strict_value(value_of(call.arguments)),
+        result_preview=None if call.result is None else preview(call.result),
+        outcome=call.outcome.value,
+        absence=None if call.absence is None else call.absence.value,
+        effect=classified.effect.name.lower(),
+        result=classified.result.name.lower(),
+        class_=classified.tool_class.value,
+        decision=decision(call, classified),
+        pairing=call.pairing.value,
+        agreement=call.agreement,
+        added=list(call.added),
+        minted=minted,
+        boundary=call.boundary.value,
+        blocks=[b.code for b in call.blocks],
+    )
+
+
+def preview(payload: msgspec.Raw, limit: int = _PREVIEW) -> str:
+    """The head of a payload as text: a JSON string's own text, else its JSON."""
+    head = text_of(payload)
+    return spell_surrogates(head if len(head) <= limit else head[: limit - 1] + "…")
+
+
+def moment(nanoseconds: int) -> str | None:
+    """A time as RFC 3339 in UTC with microseconds, or None."""
+    if nanoseconds < 0:
+        return None
+    try:
+        at = _EPOCH + timedelta(microseconds=nanoseconds // 1_000)
+    except OverflowError:
+        return None
+    return at.strftime("%Y-%m-%dT%H:%M:%S.%f") + "Z"
+
+
+def handle_row(handle: Handle, analysis: TraceAnalysis, first: int) -> HandleRow:
+    tool = spell_surrogates(analysis.trace.calls[handle.call].tool)
+    return HandleRow(
+        value=spell_surrogates(handle.value),
+        kind=handle.kind,
+        minted=MintedAt(step=first + handle.step, pointer=handle.pointer, tool=tool),
+        uses=[
+            UseRow(
+                step=first + use.step,
+                role=use.role,
+                written=use.written,
+                pointer=use.pointer,
+                echo=use.echo,
+                basis="inferred" if use.role == "branch" else "recorded",
+            )
+            for use in sorted(handle.uses, key=lambda u: (u.step, u.role))
+        ],
+    )
+
+
+def verdict_row(verdict: Verdict, first: int) -> VerdictRow:
+    strict, inject = _ruling(verdict.strict, first), _ruling(verdict.inject, first)
+    chosen = strict if verdict.policy.value == "strict" else inject
+    return VerdictRow(
+        level=verdict.level.value,
+        policy=verdict.policy.value,
+        cleared=chosen.cleared,
+        reasons=chosen.reasons,
+        advice="" if chosen.cleared else advice(verdict),
+        policies=Rulings(strict=strict, inject=inject),
+    )
+
+
+def _ruling(reasons: tuple[Reason, ...], first: int) -> Ruling:
+    return Ruling(cleared=not reasons, reasons=[_reason_row(r, first) for r in reasons])
+
+
+def _reason_row(reason: Reason, first: int) -> ReasonRow:
+    return ReasonRow(
+        code=reason.code,
+        message=spell_surrogates(reason.message),
+        step=None if reason.step is None else first + reason.step,
+        tool=None if reason.tool is None else spell_surrogates(reason.tool),
+        locator=place(reason.locator),
+    )
+
+
+def _rerun_of(analysis: TraceAnalysis, first: int) -> RerunOf | None:
+    trace = analysis.trace
+    if trace.rerun_of is None:
+        return None
+    did = [
+        RepeatRow(
+            step=first + r.step,
+            tool=spell_surrogates(r.tool),
+            did=r.did,
+            executed=r.executed,
+            result=spell_surrogates(r.result),
+            original=spell_surrogates(r.original),
+        )
+        for r in analysis.repeats
+    ]
+    return RerunOf(trace=spell_surrogates(trace.rerun_of), basis=trace.rerun_basis.value, did=did)
+
+
+# findings ------------------------------------------------------------------------------------------------------------
+
+
+def finding_rows(examined: Sequence[Examined], numbering: Numbering) -> list[FindingRow]:
+    """Every finding, those about a whole evidence first; the same finding twice stands once."""
+    rows = []
+    for one in examined:
+        if one.reading is not None:
+            rows.extend(_finding_row(f, None, 0) for f in one.reading.findings)
+        for analysis in one.analyses:
+            first = numbering.first(analysis)
+            rows.extend(_finding_row(f, analysis.trace.id, first) for f in analysis.findings)
+    return list({msgspec.json.encode(row): row for row in rows}.values())
+
+
+def _finding_row(one: Finding, trace: str | None, first: int) -> FindingRow:
+    return FindingRow(
+        code=one.code,
+        severity=one.severity.value,
+        confidence=one.confidence,
+        basis=one.basis.value,
+        message=spell_surrogates(one.message),
+        steps=[first + step for step in one.steps],
+        locators=[p for p in map(place, one.locators) if p is not None],
+        tags=list(one.tags),
+        trace=None if trace is None else spell_surrogates(trace),
+    )
+
+
+def shown(value: object, limit: int = 80) -> str:
+    """A value on one line, safe and short."""
+    return one_line(short_json(value, limit), limit)
+
+

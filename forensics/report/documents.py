@@ -1,0 +1,417 @@
+"""Which fields does each document have? The published shapes of CONTRACT.md as frozen types; the JSON Schemas come
+from them, so a document and its schema can't part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+AUDIT = "forensics/audit/v1"
+INSPECTION = "forensics/inspection/v1"
+CLASSIFICATION = "forensics/classification/v1"
+FORMATS = "forensics/formats/v1"
+POLICY_CHECK = "forensics/policy-check/v1"
+
+
+class Document(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
+    """The base of every part of a document: fields that hold their default are left out."""
+
+
+class Place(Document):
+    """A locator: where a fact stands in the evidence."""
+
+    evidence: int
+    line: int | None = None
+    offset: int | None = None
+    length: int | None = None
+    member: str | None = None
+    table: str | None = None
+    row: int | str | None = None
+    pointer: str | None = None
+
+
+class Program(Document):
+    """The program that wrote the document."""
+
+    name: str
+    version: str
+
+
+class PolicyName(Document):
+    """The policy in force; `as_of` is there only when one of its entries carries a date."""
+
+    name: str
+    digest: str
+    base: str
+    as_of: str | None = None
+    expired: list[str] = []
+
+
+class Digest(Document):
+    """A digest, `sha256:` and hexadecimal digits."""
+
+    digest: str
+
+
+class Fault(Document):
+    """What is wrong with an evidence, and what to do."""
+
+    code: str
+    message: str
+    hint: str
+
+
+class EvidenceRow(Document):
+    """One evidence: `status` is read, partial or refused; `read_of` says how much of it was read."""
+
+    name: str
+    sha256: str
+    size: int
+    status: str
+    format: str | None = None
+    dialect: str | None = None
+    compression: str | None = None
+    coverage: str | None = None
+    error: Fault | None = None
+
+
+class CountsRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read; every field always stands there (CONTRACT: numbers)."""
+
+    lines: int
+    records: int
+    bad_lines: list[int]
+    duplicate_records: int
+    recovered_records: int
+    traces: int
+    spans: int
+    roots: int
+    model_calls: int
+    branches: int
+    tool_calls: int
+    tool_results: int
+    paired: int
+    unanswered: list[str]
+    orphan_results: list[str]
+    missing_spans: list[str]
+    input_tokens: int
+    output_tokens: int
+
+
+class BasisRow(Document):
+    """One piece of evidence for a class: its kind, its tier, a sentence, and what it says of each axis."""
+
+    source: str
+    tier: str
+    says: str
+    effect: str | None = None
+    result: str | None = None
+    scope: str | None = None
+    rule: str | None = None
+    locator: Place | None = None
+    weighs: bool = True
+
+
+class Classed(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "class"}):
+    """The class of a tool or call with its axes and what it rests on."""
+
+    class_: str
+    labels: list[str]
+    effect: str
+    result: str
+    scope: str
+    rests_on: str
+    basis: list[BasisRow]
+    missing: list[str] = []
+
+
+class ToolRow(Classed, frozen=True, kw_only=True, rename={"class_": "class"}, omit_defaults=True):
+    """One tool of a trace, offered or called."""
+
+    name: str
+    calls: int
+    server: str | None = None
+
+
+class CallRow(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "class"}, gc=False):
+    """One call occurrence. `id` is the recorded id (`id#n` where it names several calls) or the occurrence."""
+
+    step: int
+    result_step: int | None
+    id: str
+    occurrence: str
+    tool: str
+    agent: str
+    at: str | None
+    arguments: Any
+    result_preview: str | None
+    outcome: str
+    absence: str | None
+    effect: str
+    result: str
+    class_: str
+    decision: str
+    pairing: str
+    agreement: str | None
+    added: list[str]
+    minted: list[str]
+    boundary: str
+    blocks: list[str]
+
+
+class MintedAt(Document):
+    """The result that minted a value."""
+
+    step: int
+    pointer: str
+    tool: str
+
+
+class UseRow(msgspec.Struct, frozen=True, kw_only=True, rename={"written": "as"}, omit_defaults=True, gc=False):
+    """One later place of a value."""
+
+    step: int
+    role: str
+    written: str
+    pointer: str | None = None
+    echo: bool = False
+    basis: str = "recorded"
+
+
+class HandleRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A value that a call brought into the trace, and its way from there."""
+
+    value: str
+    kind: str
+    minted: MintedAt
+    uses: list[UseRow]
+
+
+class ReasonRow(Document):
+    """One reason to refuse."""
+
+    code: str
+    message: str
+    step: int | None = None
+    tool: str | None = None
+    locator: Place | None = None
+
+
+class Ruling(msgspec.Struct, frozen=True, kw_only=True):
+    """What one policy says."""
+
+    cleared: bool
+    reasons: list[ReasonRow]
+
+
+class Rulings(msgspec.Struct, frozen=True, kw_only=True):
+    """What both policies say."""
+
+    strict: Ruling
+    inject: Ruling
+
+
+class VerdictRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict under the policy that was asked for, and under both."""
+
+    level: str
+    policy: str
+    cleared: bool
+    reasons: list[ReasonRow]
+    advice: str
+    policies: Rulings
+
+
+class RepeatRow(Document):
+    """What a rerun did with one call."""
+
+    step: int
+    tool: str
+    did: str
+    executed: bool
+    result: str = ""
+    original: str = ""
+
+
+class RerunOf(Document):
+    """The run that this trace repeats, and how that is known."""
+
+    trace: str
+    basis: str
+    did: list[RepeatRow]
+
+
+class TraceRow(Document):
+    """One agent run."""
+
+    id: str
+    agents: list[str]
+    format: str
+    steps: int
+    first_step: int
+    tools: list[ToolRow]
+    calls: list[CallRow]
+    handles: list[HandleRow]
+    verdict: VerdictRow
+    rerun_of: RerunOf | None = None
+
+
+class FindingRow(Document):
+    """One finding, with at least one step or locator."""
+
+    code: str
+    severity: str
+    confidence: str
+    basis: str
+    message: str
+    steps: list[int]
+    locators: list[Place]
+    tags: list[str]
+    trace: str | None = None
+
+
+
+class AuditDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The pre-replay safety audit of one or more evidences."""
+
+    schema: str
+    tool: Program
+    policy: PolicyName
+    rules: Digest
+    evidence: list[EvidenceRow]
+    counts: CountsRow
+    traces: list[TraceRow]
+    findings: list[FindingRow]
+
+
+class StepRow(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "class"}, omit_defaults=True):
+    """One step: what it is, where it stands, what it says."""
+
+    index: int
+    trace: str
+    kind: str
+    agent: str = ""
+    name: str = ""
+    at: str | None = None
+    locator: Place
+    parents: list[int]
+    text: str | None = None
+    value: Any = None
+    occurrence: str | None = None
+    call: int | None = None
+    result: int | None = None
+    class_: str | None = None
+    decision: str | None = None
+    bytes: str | None = None
+
+
+class PromptRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The prompt of a tuple: a digest over everything that the model had been shown, and its last words."""
+
+    digest: str
+    preview: str
+
+
+class TupleRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The unit of static inspection: prompt, model output, call, result."""
+
+    index: int
+    trace: str
+    occurrence: str
+    prompt: PromptRow
+    output: str | None
+    call: Any
+    result: Any
+
+
+class InspectionDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The static tuple inspection: the head of an audit, then every step and every tuple."""
+
+    schema: str
+    tool: Program
+    policy: PolicyName
+    rules: Digest
+    evidence: list[EvidenceRow]
+    counts: CountsRow
+    traces: list[TraceRow]
+    findings: list[FindingRow]
+    steps: list[StepRow]
+    tuples: list[TupleRow]
+
+
+class ClassifiedTool(Classed, frozen=True, kw_only=True, rename={"class_": "class"}, omit_defaults=True):
+    """One tool of an inventory."""
+
+    name: str
+    server: str | None = None
+
+
+class ClassifiedCall(Classed, frozen=True, kw_only=True, rename={"class_": "class"}, omit_defaults=True):
+    """One call of a list of calls."""
+
+    tool: str
+    server: str | None = None
+
+
+class ClassificationDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The class of each tool or call, with its evidence."""
+
+    schema: str
+    tool: Program
+    policy: PolicyName
+    rules: Digest
+    tools: list[ClassifiedTool]
+    calls: list[ClassifiedCall]
+
+
+class FormatRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One format that is read: how it is told, what it carries, what it lacks."""
+
+    name: str
+    about: str
+    carries: str
+    lacks: str
+    records_calls: bool
+
+
+class FormatsDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """What is read."""
+
+    schema: str
+    formats: list[FormatRow]
+
+
+class PolicyEntryRow(Document):
+    """One entry of a policy file as it was checked: `state` is in force, expired or unused."""
+
+    what: str
+    state: str
+    because: str = ""
+    by: str = ""
+    expires: str | None = None
+    line: int | None = None
+    changes: list[str] = []
+
+
+class PolicyCheckDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """What a policy file says, and what each entry would change for an evidence."""
+
+    schema: str
+    policy: PolicyName
+    entries: list[PolicyEntryRow]
+
+
+DOCUMENTS: dict[str, type[msgspec.Struct]] = {
+    "audit": AuditDocument,
+    "inspection": InspectionDocument,
+    "classification": ClassificationDocument,
+    "formats": FormatsDocument,
+    "policy-check": PolicyCheckDocument,
+}
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a document. Raises KeyError for a name that is none."""
+    schema = msgspec.json.schema(DOCUMENTS[name])
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
