@@ -227,14 +227,22 @@ class TraceBuilder:
 
     def execute(self, lane: Lane, ran: Execution) -> int:
         """A tool span: joined with the call that asked for it, or a call that no turn asked for; returns its row."""
+        row = self.begin(lane, ran)
+        self.end(lane, row, ran)
+        return row
+
+    def begin(self, lane: Lane, ran: Execution) -> int:
+        """The first half of `execute`, for a tool inside which other steps happen before it returns."""
         row = self._asked_for(lane, ran)
         if row < 0:
-            row = self._unasked_call(lane, ran)
-        else:
-            lane.unexecuted.remove(row)
-            self._compare_arguments(row, ran)
-        self._answer_from_span(lane, row, ran)
+            return self._unasked_call(lane, ran)
+        lane.unexecuted.remove(row)
+        self._compare_arguments(row, ran)
         return row
+
+    def end(self, lane: Lane, row: int, ran: Execution) -> None:
+        """The second half of `execute`: what the call of that row returned."""
+        self._answer_from_span(lane, row, ran)
 
     def _asked_for(self, lane: Lane, ran: Execution) -> int:
         if ran.recorded_id:
@@ -590,9 +598,8 @@ class TraceBuilder:
     def finish(self) -> Trace:
         """Say what can only be said at the end: ids used twice, calls never answered, executions never recorded."""
         self._duplicate_ids()
-        for lane in self._lanes.values():
-            self._missing_executions(lane)
         for call in self.trace.calls:
+            self._missing_execution(call)
             self._unanswered(call)
         return self.trace
 
@@ -603,18 +610,15 @@ class TraceBuilder:
                 message = f"the call id {one_line(recorded_id, 60)} names {count} different calls"
                 self.note(finding("duplicate_call_id", message, steps=steps))
 
-    def _missing_executions(self, lane: Lane) -> None:
+    def _missing_execution(self, call: Call) -> None:
         """A format that records every execution, a call with a result, and no execution: the span is missing."""
-        if not self.spans_are_complete:
-            return
-        for call in self.trace.calls:
-            if call.agent == lane.agent and call.executed is None and call.shown is not None:
-                message = (
-                    f"the model asked for {one_line(call.tool, 60)} and the next prompt shows a result, "
-                    "but no tool span records the execution, which this format always writes"
-                )
-                self.note(finding("inconsistent_tuple", message, steps=(call.step,), basis=Basis.DERIVED))
-                self.block(call, "inconsistent_tuple", message)
+        if self.spans_are_complete and call.executed is None and call.shown is not None:
+            message = (
+                f"the model asked for {one_line(call.tool, 60)} and the next prompt shows a result, "
+                "but no tool span records the execution, which this format always writes"
+            )
+            self.note(finding("inconsistent_tuple", message, steps=(call.step,), basis=Basis.DERIVED))
+            self.block(call, "inconsistent_tuple", message)
 
     def _unanswered(self, call: Call) -> None:
         if call.outcome is Outcome.ABSENT and call.absence is Absence.UNANSWERED:
