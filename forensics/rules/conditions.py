@@ -8,14 +8,23 @@ or glob on tool and server, JSON Pointers with value tests, and all, any, not. R
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from forensics.rules.model import Condition
 from forensics.rules.words import phrase_pattern, split_words
+
+if TYPE_CHECKING:
+    from forensics.rules.model import Condition
+
+
+class _Pattern(Protocol):
+    """What a compiled RE2 pattern over bytes is asked."""
+
+    def fullmatch(self, text: bytes, /) -> object | None: ...
+
 
 Subject = Mapping[str, object]
 Predicate = Callable[[Subject], bool]
@@ -123,9 +132,14 @@ def _resolve_all(value: object, pointer: str) -> Iterator[object]:
         return
     before, _, after = pointer.partition("/*")
     container = resolve_pointer(value, before, _MISSING)
-    members = container.values() if isinstance(container, Mapping) else container
-    for member in members if isinstance(container, (Mapping, list, tuple)) else ():
+    for member in _children(container):
         yield from _resolve_all(member, after)
+
+
+def _children(container: object) -> Iterable[object]:
+    if isinstance(container, Mapping):
+        return container.values()
+    return container if isinstance(container, (list, tuple)) else ()
 
 
 def _members(value: object, keys: frozenset[str]) -> Iterator[object]:
@@ -162,9 +176,9 @@ def _test_of(condition: Condition) -> Callable[[object], bool]:
         tests.append(_has_verb(frozenset(condition.verbs)))
     if condition.phrases:
         tests.append(_has_phrase(phrase_pattern(condition.phrases)))
-    return lambda value: value is not _MISSING and all(t(value) for t in tests) if condition.present is not False else (
-        all(t(value) for t in tests)
-    )
+    if condition.present is not False:
+        tests.insert(0, lambda value: value is not _MISSING)
+    return lambda value: all(test(value) for test in tests)
 
 
 def _present(value: object) -> bool:
@@ -216,9 +230,10 @@ def _matches(pattern: str) -> Callable[[object], bool]:
 
 
 @lru_cache(maxsize=1024)
-def _re2(pattern: str) -> Any:
+def _re2(pattern: str) -> _Pattern:
     import re2
 
     options = re2.Options()
     options.log_errors = False
-    return re2.compile(pattern.encode("utf-8"), options)
+    compiled: _Pattern = re2.compile(pattern.encode("utf-8"), options)
+    return compiled

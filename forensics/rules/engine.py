@@ -9,17 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from forensics.core.classes import ClassEvidence, Effect, Scope, Source, Stability, Tier, ToolFacts
-from forensics.core.policy import Policy, ToolEntry
 from forensics.rules.conditions import Predicate, compile_condition, glob, resolve_pointer, same_json
+from forensics.rules.descriptions import DescriptionReader
 from forensics.rules.model import Pack, ToolRule
+from forensics.rules.names import NameReader
 from forensics.rules.packs import extra_files, read_packs, shipped_files
 from forensics.rules.shapes import Shapes
 from forensics.rules.words import Hit, Lexicon
+
+if TYPE_CHECKING:
+    import datetime
+    from pathlib import Path
+
+    from forensics.core.policy import Policy, ToolEntry
 
 _CACHE = 65536
 _RESULT_TEXT_LIMIT = 1024 * 1024
@@ -40,24 +47,30 @@ class _Compiled(msgspec.Struct, frozen=True):
 
 class RuleSet:
     """Every rule in force. `digest` is "sha256:..." over the packs' contents in a fixed order; `answered_by_proof`
-    holds the ids of the vetoes that say no more than *nothing proved this text read-only*: a proof removes them."""
+    holds the ids of the vetoes that say no more than *nothing proved this text read-only*: a proof removes them.
+    """
 
     def __init__(self, packs: tuple[Pack, ...], digest: str) -> None:
         self.packs = packs
         self.digest = digest
-        self.lexicon = Lexicon(tuple(rule for pack in packs for rule in pack.words))
-        self.shapes = Shapes(tuple(rule for pack in packs for rule in pack.shapes))
+        lexicon = Lexicon(tuple(rule for pack in packs for rule in pack.words))
+        self._names = NameReader(lexicon)
+        self._descriptions = DescriptionReader(lexicon)
+        self._shapes = Shapes(tuple(rule for pack in packs for rule in pack.shapes))
         rules = [_compiled(rule, pack.pack) for pack in packs for rule in pack.tools]
         self._tool_rules = tuple(c for c in rules if c.rule.source in _TOOL_SOURCES)
         self._call_rules = tuple(c for c in rules if c.rule.source == "arguments")
         self._result_rules = tuple(c for c in rules if c.rule.source == "result")
-        words = [rule for pack in packs for rule in pack.words]
-        self.answered_by_proof = frozenset(rule.id for rule in (*words, *(c.rule for c in rules)) if rule.proof)
-        self._tools: dict[tuple[bytes, str], tuple[ClassEvidence, ...]] = {}
+        words = frozenset(rule.id for pack in packs for rule in pack.words if rule.proof)
+        self.answered_by_proof = words | {c.rule.id for c in rules if c.rule.proof}
+        self._tools: dict[tuple[bytes, str, datetime.date | None], tuple[ClassEvidence, ...]] = {}
 
     def tool_evidence(self, facts: ToolFacts, policy: Policy) -> tuple[ClassEvidence, ...]:
         """Everything known about a tool before a call is looked at; remembered by the tool's facts and the policy."""
-        key = (msgspec.json.encode(facts, order="deterministic"), policy.digest)
+        signature = _signature(facts)
+        if signature is None:
+            return tuple(self._judge_tool(facts, policy))
+        key = (signature, policy.digest, policy.as_of)
         known = self._tools.get(key)
         if known is None:
             if len(self._tools) >= _CACHE:
@@ -79,22 +92,23 @@ class RuleSet:
 
     def handle_kind(self, value: str, key: str | None) -> str | None:
         """The kind of an opaque value (uuid, ulid, prefixed-id, hash, timestamp, cursor, etag, token, url, arn, number;
-        `id` when only its key says so), or None when the value is not opaque."""
-        return self.shapes.kind(value, key)
+        `id` when only its key says so), or None when the value is not opaque.
+        """
+        return self._shapes.kind(value, key)
 
     def is_id_key(self, key: str) -> bool:
         """Whether a key's name says that its value identifies something (`id`, `pageId`, `issue_number`, `cursor`)."""
-        return self.shapes.is_id_key(key)
+        return self._shapes.is_id_key(key)
 
     def _judge_tool(self, facts: ToolFacts, policy: Policy) -> Iterator[ClassEvidence]:
         yield from (_operator(entry) for entry in _entries(policy, facts) if not entry.arguments)
         spoken = _spoken(self._tool_rules, [_subject(facts)], facts, policy)
         silenced = _silenced(self._tool_rules, spoken)
         yield from spoken
-        for hit in self.lexicon.name(facts.name):
+        for hit in self._names.read(facts.name):
             if hit.rule.id not in silenced:
                 yield _words(hit, Source.NAME, "name", facts)
-        for hit in self.lexicon.description(facts.description or ""):
+        for hit in self._descriptions.read(facts.description or ""):
             if hit.rule.id not in silenced:
                 yield _words(hit, Source.DESCRIPTION, "description", facts)
 
@@ -114,6 +128,14 @@ def _compiled(rule: ToolRule, pack: str) -> _Compiled:
     result = Stability[rule.result.name] if rule.result is not None else None
     scope = Scope(rule.scope.value) if rule.scope is not None else None
     return _Compiled(rule, pack, compile_condition(rule.when), effect, result, scope)
+
+
+def _signature(facts: ToolFacts) -> bytes | None:
+    """The facts as bytes, or None for what JSON can't hold (a lone surrogate): such a tool is judged each time."""
+    try:
+        return msgspec.json.encode(facts, order="deterministic")
+    except (UnicodeEncodeError, OverflowError, RecursionError):
+        return None
 
 
 def _subject(facts: ToolFacts) -> dict[str, object]:
@@ -162,8 +184,15 @@ def _evidence(compiled: _Compiled, facts: ToolFacts, policy: Policy | None) -> C
         scope=compiled.scope,
         rule=compiled.rule.id,
         locator=facts.locator,
-        trusted=policy is not None and (policy.trusts_server(facts.server) if claimed else policy.trusts_pack(compiled.pack)),
+        trusted=policy is not None and _trusts(policy, compiled, facts),
     )
+
+
+def _trusts(policy: Policy, compiled: _Compiled, facts: ToolFacts) -> bool:
+    """A declaration is trusted by its server, never by the pack that reads it; every other rule by its pack."""
+    if compiled.rule.source == "declaration":
+        return policy.trusts_server(facts.server)
+    return policy.trusts_pack(compiled.pack)
 
 
 def _words(hit: Hit, source: Source, where: str, facts: ToolFacts) -> ClassEvidence:

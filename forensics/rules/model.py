@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
@@ -18,6 +18,8 @@ from forensics.rules.yaml_strict import Path, StrictYaml, rule_error
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jsonschema import ValidationError
+
 PACK_SCHEMA = "forensics/rules/v1"
 POLICY_SCHEMA = "forensics/policy/v1"
 
@@ -26,7 +28,7 @@ class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """The base of what a file may hold: unknown keys are faults."""
 
 
-class EffectName(str, Enum):
+class EffectName(StrEnum):
     """The values of the effect axis as a file spells them; `unknown` is never said."""
 
     NONE = "none"
@@ -35,7 +37,7 @@ class EffectName(str, Enum):
     IRREVERSIBLE = "irreversible"
 
 
-class ResultName(str, Enum):
+class ResultName(StrEnum):
     """The values of the result axis as a file spells them."""
 
     STABLE = "stable"
@@ -43,7 +45,7 @@ class ResultName(str, Enum):
     HANDLE = "handle"
 
 
-class ScopeName(str, Enum):
+class ScopeName(StrEnum):
     """Where an effect lands, as a file spells it."""
 
     NONE = "none"
@@ -59,8 +61,9 @@ class Condition(_Strict, frozen=True, rename={"not_": "not", "in_": "in"}):
     `at` is a JSON Pointer (RFC 6901) into the subject, or several of which one must hold. `keys` names members of the
     object at `at`, compared by their words (`outputPath` is `output_path`); the value tests then look at those members.
     Value tests: `present` (there, and neither null nor empty), `equals`, `in`, `matches` (RE2, the whole text),
-    `words` (a text, or one text of a list, that holds one of these words), `verbs` (one whose first word it is), `phrases` (a text that holds one of these
-    phrases). Several tests in one condition must all hold. A token `*` of a pointer stands for every member.
+    `words` (a text, or one text of a list, that holds one of these words), `verbs` (one whose first word it is),
+    `phrases` (a text that holds one of these phrases). Several tests in one condition must all hold. A token `*` of a
+    pointer stands for every member.
     """
 
     all: tuple[Condition, ...] = ()
@@ -103,6 +106,8 @@ Role = Literal[
     "verb_or_noun",
     "noun_or_verb",
     "read",
+    "read_sure",
+    "read_plain",
     "read_noun",
     "read_plural",
     "read_opening",
@@ -147,7 +152,7 @@ class ToolRule(_Rule, frozen=True, kw_only=True):
 
 
 class ShapeRule(_Rule, frozen=True, kw_only=True):
-    """A shape of opaque values (`pattern`, RE2 syntax, matched against the whole value), or names of keys that hold them.
+    """A shape of opaque values (`pattern`, RE2 syntax, matched against the whole value), or keys that hold them.
 
     `kind` null says that such values are *not* opaque (a media type, a region, an encoding). `only_under` limits the
     shape to values under an id-like key, or to the others.
@@ -196,7 +201,7 @@ class ToolFile(_Strict, frozen=True):
 
 
 class PolicyFile(_Strict, frozen=True):
-    """A policy file. `extends` is `strict`, `inject` or a path relative to the file; only the shipped two extend none."""
+    """A policy file. `extends` is `strict`, `inject` or a path relative to the file; without it, `strict`."""
 
     schema: Literal["forensics/policy/v1"]
     name: str
@@ -239,14 +244,14 @@ def _schema_faults(document: StrictYaml, kind: type[Document]) -> Iterator[tuple
         yield document.position(_offender(path, cause)), f"{_pointer(path)}: {cause.message}"
 
 
-def _deepest(error: Any) -> Any:
+def _deepest(error: ValidationError) -> ValidationError:
     """Of an `anyOf` failure, the branch that got furthest: the one that the author meant."""
     while error.context:
         error = max(error.context, key=lambda inner: (len(inner.absolute_path), inner.validator != "type"))
     return error
 
 
-def _offender(path: Path, error: Any) -> Path:
+def _offender(path: Path, error: ValidationError) -> Path:
     """The unknown key itself rather than the object that holds it."""
     if error.validator == "additionalProperties":
         known = error.schema.get("properties", {})

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
+from forensics.errors import RuleError
 from forensics.rules.model import Pack, ShapeRule, ToolRule, WordRule, convert
 from forensics.rules.yaml_strict import StrictYaml, load_strict, rule_error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from importlib.resources.abc import Traversable
 
 Rule = WordRule | ToolRule | ShapeRule
 FOLDERS = ("words", "tools", "handles")
 
 
-def shipped_folder() -> Any:
+def shipped_folder() -> Traversable:
     """The folder of the shipped packs: inside an installed wheel, or beside the package in a checkout."""
     from importlib.resources import files
 
@@ -53,8 +57,6 @@ def extra_files(paths: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
 
 def read_packs(files: Iterable[tuple[str, bytes]]) -> tuple[tuple[Pack, ...], str]:
     """Every pack and the digest over their contents. Raises RuleError with the faults of all files at once."""
-    from forensics.errors import RuleError
-
     packs: list[Pack] = []
     faults: list[str] = []
     seen: dict[str, str] = {}
@@ -95,7 +97,7 @@ def _rule_faults(rule: Rule, seen: dict[str, str]) -> Iterator[str]:
         yield f"rule id {rule.id!r} is already used in {seen[rule.id]}"
     if not rule.because.strip():
         yield f"rule {rule.id!r} has no because"
-    if len(rule.tests) < 2 or all(test.speaks for test in rule.tests) or not any(test.speaks for test in rule.tests):
+    if {test.speaks for test in rule.tests} != {True, False}:
         yield f"rule {rule.id!r} needs at least two tests, one of each outcome"
     yield from _pattern_faults(rule)
 

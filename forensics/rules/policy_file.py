@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,6 +14,9 @@ from forensics.rules.conditions import pointer_tokens
 from forensics.rules.model import PolicyFile, ToolFile, TrustFile, convert
 from forensics.rules.packs import shipped_folder
 from forensics.rules.yaml_strict import StrictYaml, load_strict, rule_error
+
+if TYPE_CHECKING:
+    import datetime
 
 SHIPPED = tuple(base.value for base in BasePolicy)
 MAX_CHAIN = 16
@@ -30,20 +33,21 @@ class _Layer(msgspec.Struct, frozen=True):
 
 def load_policy(source: str | Path | None, as_of: datetime.date) -> Policy:
     """The policy called `strict` (also for None), `inject`, or the one in a file. Entries that expired before `as_of`
-    are left out and named in `Policy.expired`. Raises RuleError with every fault as `path:line:col: text`."""
+    are left out and named in `Policy.expired`. Raises RuleError with every fault as `path:line:col: text`.
+    """
     layers = _chain(source)
     base = next((layer.base for layer in layers if layer.base is not None), BasePolicy.STRICT)
-    trust = [(layer, i, t) for layer in layers for i, t in enumerate(layer.file.trust)]
-    tools = [(layer, i, t) for layer in layers for i, t in enumerate(layer.file.tools)]
-    expired = [_trust_title(t) for _, _, t in trust if _is_over(t.expires, as_of)]
-    expired += [f"tool {t.tool}" for _, _, t in tools if _is_over(t.expires, as_of)]
-    dated = any(t.expires is not None for _, _, t in (*trust, *tools))
+    trust = [entry for layer in layers for entry in layer.file.trust]
+    tools = [(layer, index, entry) for layer in layers for index, entry in enumerate(layer.file.tools)]
+    expired = [_trust_title(entry) for entry in trust if _is_over(entry.expires, as_of)]
+    expired += [f"tool {entry.tool}" for _, _, entry in tools if _is_over(entry.expires, as_of)]
+    dated = any(date is not None for date in [t.expires for t in trust] + [t.expires for _, _, t in tools])
     execute = tuple(dict.fromkeys(name for layer in layers for name in layer.file.execute))
     return Policy(
         name=layers[0].file.name,
         base=base,
         digest=_digest(base, layers),
-        trust=tuple(_trust(t) for _, _, t in trust if not _is_over(t.expires, as_of)),
+        trust=tuple(_trust(t) for t in trust if not _is_over(t.expires, as_of)),
         tools=tuple(_tool(layer, i, t) for layer, i, t in tools if not _is_over(t.expires, as_of)),
         execute=execute,
         expired=tuple(expired),

@@ -7,12 +7,18 @@ free of back-references and look-around, and values are capped in length, so a h
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from forensics.rules.model import ShapeRule
 from forensics.rules.words import split_words
+
+if TYPE_CHECKING:
+    from forensics.rules.model import ShapeRule
 
 MAX_VALUE = 4096
 """Longer values (characters) are content, not handles."""
+
+MAX_KEYED = 256
+"""A value that only its key makes an identifier is one word of at most this length (characters)."""
 
 _CACHE = 65536
 
@@ -67,4 +73,4 @@ class _Alternation:
 
 
 def _one_word(value: str) -> bool:
-    return len(value) <= 256 and not any(character.isspace() for character in value)
+    return len(value) <= MAX_KEYED and not any(character.isspace() for character in value)

@@ -8,24 +8,44 @@ JSON says they mean: `no`, `12:30:45` and `2027-03-01` are strings. Faults are c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from forensics.errors import RuleError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MAX_BYTES = 10 * 1024 * 1024
 MAX_NODES = 500_000
 MAX_DEPTH = 64
 MAX_FAULTS = 100
 
+_SECOND = 2
 Path = tuple[str | int, ...]
 Position = tuple[int, int]
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,30})")
 _FLOAT = re.compile(r"-?(?:0|[1-9][0-9]{0,30})(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,5})?")
 _WORDS: dict[str, object] = {"null": None, "true": True, "false": False}
+
+
+class _Mark(Protocol):
+    """A place in the text; both count from 0."""
+
+    line: int
+    column: int
+
+
+class _Event(Protocol):
+    """A parser event; `value` and `style` only of a scalar, `anchor` and `tag` only of a node."""
+
+    start_mark: _Mark
+    value: str
+    style: str | None
+    anchor: str | None
+    tag: str | None
 
 
 class StrictYaml(msgspec.Struct, frozen=True):
@@ -68,7 +88,7 @@ def _decode(data: bytes, name: str) -> str:
         raise rule_error([f"{name}:{line}:{column}: not UTF-8"]) from None
 
 
-def _events(text: str, builder: _Builder) -> Iterator[Any]:
+def _events(text: str, builder: _Builder) -> Iterator[_Event]:
     """The parser's events, ending early (with a fault) where the syntax breaks."""
     import yaml
 
@@ -79,10 +99,8 @@ def _events(text: str, builder: _Builder) -> Iterator[Any]:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
         builder.fault(mark, f"not YAML: {problem}")
-        builder.broken = True
     except RecursionError:
         builder.fault(None, "nested too deep")
-        builder.broken = True
 
 
 class _Builder:
@@ -92,21 +110,20 @@ class _Builder:
         self.name = name
         self.faults: list[str] = []
         self.positions: dict[Path, Position] = {}
-        self.broken = False
 
-    def fault(self, mark: Any, text: str) -> None:
+    def fault(self, mark: _Mark | None, text: str) -> None:
         line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
         if len(self.faults) < MAX_FAULTS:
             self.faults.append(f"{self.name}:{line}:{column}: {text}")
 
-    def document(self, events: Iterator[Any]) -> object:
+    def document(self, events: Iterator[_Event]) -> object:
         value: object = None
         documents = 0
         for event in events:
             kind = type(event).__name__
             if kind == "DocumentStartEvent":
                 documents += 1
-                if documents == 2:
+                if documents == _SECOND:
                     self.fault(event.start_mark, "a second document")
             elif kind in ("ScalarEvent", "SequenceStartEvent", "MappingStartEvent", "AliasEvent"):
                 found = self.node(event, events, () if documents == 1 else (documents,))
@@ -115,7 +132,7 @@ class _Builder:
             self.fault(None, "nothing in the document")
         return value
 
-    def node(self, event: Any, events: Iterator[Any], path: Path) -> object:
+    def node(self, event: _Event, events: Iterator[_Event], path: Path) -> object:
         mark = event.start_mark
         self.positions[path] = (mark.line + 1, mark.column + 1)
         if len(self.positions) > MAX_NODES:
@@ -131,13 +148,13 @@ class _Builder:
             raise rule_error([*self.faults, f"{self.name}:{mark.line + 1}:{mark.column + 1}: nested too deep"])
         return self.sequence(events, path) if kind == "SequenceStartEvent" else self.mapping(events, path)
 
-    def _decorations(self, event: Any) -> None:
+    def _decorations(self, event: _Event) -> None:
         if event.anchor:
             self.fault(event.start_mark, f"anchor &{event.anchor} is not allowed")
         if event.tag:
             self.fault(event.start_mark, f"tag {event.tag} is not allowed")
 
-    def sequence(self, events: Iterator[Any], path: Path) -> list[object]:
+    def sequence(self, events: Iterator[_Event], path: Path) -> list[object]:
         items: list[object] = []
         for event in events:
             if type(event).__name__ == "SequenceEndEvent":
@@ -145,7 +162,7 @@ class _Builder:
             items.append(self.node(event, events, (*path, len(items))))
         return items
 
-    def mapping(self, events: Iterator[Any], path: Path) -> dict[str, object]:
+    def mapping(self, events: Iterator[_Event], path: Path) -> dict[str, object]:
         members: dict[str, object] = {}
         for event in events:
             if type(event).__name__ == "MappingEndEvent":
@@ -158,7 +175,7 @@ class _Builder:
             members.setdefault(key, value)
         return members
 
-    def key(self, event: Any, events: Iterator[Any], path: Path, members: dict[str, object]) -> str:
+    def key(self, event: _Event, events: Iterator[_Event], path: Path, members: dict[str, object]) -> str:
         mark = event.start_mark
         if type(event).__name__ != "ScalarEvent":
             self.fault(mark, "a key must be a string")
@@ -171,7 +188,7 @@ class _Builder:
             self.fault(mark, f"duplicate key {event.value!r}")
         return str(event.value)
 
-    def scalar(self, event: Any) -> object:
+    def scalar(self, event: _Event) -> object:
         text: str = event.value
         if event.style:  # libyaml gives "" for a plain scalar, the Python parser None
             return text
@@ -184,7 +201,7 @@ class _Builder:
             return int(text)
         return self._number(event, text) if _FLOAT.fullmatch(text) else text
 
-    def _number(self, event: Any, text: str) -> float:
+    def _number(self, event: _Event, text: str) -> float:
         number = float(text)
         if number in (float("inf"), float("-inf")):
             self.fault(event.start_mark, f"{text} is not a finite number")

@@ -1,0 +1,134 @@
+"""What does the description of a tool say about its effect and its result?
+
+Descriptions are written for models, full of advice ("use this when you want to create ..."), so a verb counts only
+where it makes a statement about the tool: opening the text, opening a sentence in the third person, after a subject
+("it creates"), or joined to such a verb in the same form and followed by an object ("and deletes the page"). What is
+denied ("does not modify") is not done. The words are data (rules/words); the little grammar stands here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from forensics.rules.words import Hit, Lexicon, hit, phrase_pattern, third_person
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from forensics.rules.model import WordRule
+
+DESCRIPTION_LIMIT = 8192
+"""A description is read up to here (characters)."""
+
+Clause = tuple[str, ...]
+Sentence = tuple[Clause, ...]
+
+_WORD = re.compile(r"[a-z][a-z']*")
+_SENTENCE = re.compile(r"[.!?](?=\s|$)|\s[-\u2013\u2014*]+\s|[\u2022|]")
+_CLAUSE = re.compile(r"[;:,()\[\]{}*`<>\"\u2013\u2014]+")
+_DRESS = " :,.-*_`'\"#()[]<>!|\u2014\u2013"
+_DENIAL_REACH = 4
+_PHRASE_REACH = 60
+_SUBJECTS = frozenset({"it", "this", "tool", "also", "function", "command", "automatically", "then", "additionally"})
+_COPULAS = frozenset(
+    {"is", "are", "was", "were", "can", "may", "will", "of", "for", "in", "must", "should", "and", "or", "from"}
+)
+_OBJECTS = frozenset(
+    {"a", "an", "the", "it", "them", "this", "that", "these", "all", "any", "each", "every", "new", "its", "your"}
+    | {"their", "one", "him", "her", "everything"}
+)
+
+
+class DescriptionReader:
+    """Reads descriptions with the word rules of a rule set."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        verbs = lexicon.words("noun_or_verb", "verb_or_noun", "write")
+        plain = lexicon.words("write")
+        self._base = {word: rule for word, rule in verbs.items() if rule.where != "names"}
+        self._third = {third_person(word): rule for word, rule in self._base.items()}
+        self._plain_third = {third_person(w): rule for w, rule in plain.items() if rule.where != "names"}
+        self._opening = lexicon.words("read_opening")
+        self._joiners = lexicon.words("joiner")
+        self._denials = lexicon.words("negation")
+        self._lead_in = phrase_pattern(tuple(lexicon.words("lead_in")))
+        self._write_phrases = lexicon.phrases("write_phrase")
+        self._result_phrases = lexicon.phrases("result_phrase")
+        self._made = lexicon.words("result_opening")
+
+    def read(self, text: str) -> tuple[Hit, ...]:
+        """Every veto (one for each rule), or, with none, the reading opening; and what it says of the result."""
+        lower = " ".join(text[:DESCRIPTION_LIMIT].replace("\u2019", "'").lower().split())
+        sentences = [sentence for part in _SENTENCE.split(lower) if (sentence := tuple(self._clauses(part)))]
+        results = tuple(self._results(lower, sentences))
+        vetoes: dict[str, Hit] = {}
+        for veto in (*self._phrase_vetoes(lower), *self._sentence_vetoes(sentences)):
+            vetoes.setdefault(veto.rule.id, veto)
+        return (*vetoes.values(), *results) if vetoes else (*self._asking(sentences), *results)
+
+    def _clauses(self, sentence: str) -> Iterator[Clause]:
+        rest = sentence.lstrip(_DRESS)
+        while (match := self._lead_in.match(rest)) is not None:
+            rest = rest[match.end() :].lstrip(_DRESS)
+        for part in _CLAUSE.split(rest):
+            words = tuple(_WORD.findall(part))
+            if words:
+                yield words
+
+    def _results(self, lower: str, sentences: list[Sentence]) -> Iterator[Hit]:
+        for pattern, rule in self._result_phrases:
+            if (match := pattern.search(lower)) is not None:
+                yield hit(rule, match.group())
+        first = sentences[0][0][0] if sentences else ""
+        if first in self._made:
+            yield hit(self._made[first], first)
+
+    def _phrase_vetoes(self, lower: str) -> Iterator[Hit]:
+        for pattern, rule in self._write_phrases:
+            for match in pattern.finditer(lower):
+                before = lower[max(0, match.start() - _PHRASE_REACH) : match.start()]
+                if not self._denied(tuple(_WORD.findall(before))):
+                    yield hit(rule, match.group())
+                    break
+
+    def _denied(self, before: Clause) -> bool:
+        return any(word in self._denials or word.endswith("n't") for word in before[-_DENIAL_REACH:])
+
+    def _sentence_vetoes(self, sentences: list[Sentence]) -> Iterator[Hit]:
+        for number, sentence in enumerate(sentences):
+            opening = sentence[0][0]
+            rule = self._base.get(opening) or self._third.get(opening)
+            if number == 0 and rule is not None:
+                yield hit(rule, opening)
+            for place, clause in enumerate(sentence):
+                joined = self._third if opening.endswith("s") else self._base
+                yield from self._statements(clause, joined, opens=number > 0 and place == 0)
+
+    def _statements(self, clause: Clause, joined: Mapping[str, WordRule], *, opens: bool) -> Iterator[Hit]:
+        """The vetoes of one clause; `joined` holds the verbs in the form of the sentence's own verb."""
+        for index, word in enumerate(clause):
+            before = clause[max(0, index - _DENIAL_REACH) : index]
+            after = clause[index + 1] if index + 1 < len(clause) else ""
+            if opens and index == 0:
+                rule = self._plain_third.get(word) if after not in _COPULAS else None
+            else:
+                rule = self._statement(word, before, after, joined)
+            if rule is not None and not self._denied(before):
+                yield hit(rule, word)
+
+    def _statement(self, word: str, before: Clause, after: str, joined: Mapping[str, WordRule]) -> WordRule | None:
+        if before and before[-1] in _SUBJECTS:
+            return self._plain_third.get(word) or (self._third.get(word) if after in _OBJECTS else None)
+        if (not before or before[-1] in self._joiners) and after in _OBJECTS:
+            return joined.get(word)
+        return None
+
+    def _asking(self, sentences: list[Sentence]) -> tuple[Hit, ...]:
+        """The reading verb that opens one of the first two sentences; an adverb may stand before it."""
+        for sentence in sentences[:2]:
+            words = sentence[0]
+            word = words[1] if len(words) > 1 and words[0].endswith("ly") else words[0]
+            if word in self._opening:
+                return (hit(self._opening[word], word),)
+        return ()
