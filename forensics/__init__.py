@@ -1,5 +1,45 @@
-"""What may be rerun, and what did it do? Static-plus-dynamic trace forensics for AI agents' runs."""
+"""What may be rerun, and what did it do? Static-plus-dynamic trace forensics for the runs of AI agents.
+
+Names load when they are first used, so that `import forensics` and `forensics --help` stay light.
+"""
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+_HOMES = {
+    "assert_dynamically_replayable": "forensics.api",
+    "clear": "forensics.api",
+    "examine": "forensics.api",
+    "load": "forensics.api",
+    "Examination": "forensics.api",
+    "Options": "forensics.api",
+    "ForensicsError": "forensics.errors",
+    "EvidenceError": "forensics.errors",
+    "NonReplayableTraceError": "forensics.errors",
+    "RuleError": "forensics.errors",
+    "Trace": "forensics.core.trace",
+    "Verdict": "forensics.core.verdict",
+}
+
+__all__ = [  # noqa: PLE0604 - the names are those of the table, which a test compares
+    "__version__",
+    *_HOMES,
+]
+
+if TYPE_CHECKING:
+    from forensics.api import Examination, Options, assert_dynamically_replayable, clear, examine, load
+    from forensics.core.trace import Trace
+    from forensics.core.verdict import Verdict
+    from forensics.errors import EvidenceError, ForensicsError, NonReplayableTraceError, RuleError
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        message = f"module 'forensics' has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(importlib.import_module(home), name)

@@ -12,13 +12,12 @@ import msgspec
 from forensics.core.classes import Classification, RestsOn, ToolClass
 from forensics.core.jsonvalue import short_json, value_of
 from forensics.core.sanitise import one_line
-from forensics.core.trace import Absence, Call, Outcome, StepKind
+from forensics.core.trace import Absence, Call, Outcome
 from forensics.core.verdict import Reason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator
 
-    from forensics.core.evidence import Gap
     from forensics.core.policy import Policy
     from forensics.core.trace import Trace
 
@@ -26,14 +25,12 @@ _INJECTABLE = frozenset({Outcome.RECORDED, Outcome.FAILED, Outcome.DENIED})
 
 
 class Case(msgspec.Struct, frozen=True):
-    """What a verdict rests on: a trace, the class of each of its calls, the gaps of its evidence that concern it, and
-    the values of the agent's own making that came back (value, step that made it, step where it came back)."""
+    """What a verdict rests on: a trace with its gaps, the class of each of its calls, and the values of the agent's own
+    making that came back (value, step that made it, step where it came back)."""
 
     trace: Trace
     calls: tuple[Classification, ...]
-    gaps: tuple[Gap, ...]
     own_values: tuple[tuple[str, int, int], ...]
-    records_calls: bool
 
 
 def decide(case: Case, policy: Policy, digests: tuple[str, ...] = ()) -> Verdict:
@@ -69,7 +66,7 @@ def not_injectable(trace: Trace, call: Call) -> Iterator[Reason]:
 
 
 def _gap_reasons(case: Case) -> Iterator[Reason]:
-    for gap in case.gaps:
+    for gap in case.trace.gaps:
         if gap.hides:
             yield Reason("evidence_gap", f"{gap.code}: {gap.message}", locator=gap.locator)
     if not case.trace.calls and not _is_whole(case):
@@ -78,7 +75,7 @@ def _gap_reasons(case: Case) -> Iterator[Reason]:
 
 def _is_whole(case: Case) -> bool:
     """Whether a trace without calls really has none: its format records calls, and every turn of it is there."""
-    return case.records_calls and bool(case.trace.turns) and not case.trace.silent_turns
+    return case.trace.records_calls and bool(case.trace.turns) and not case.trace.silent_turns
 
 
 def _own_value_reasons(case: Case) -> Iterator[Reason]:
@@ -156,8 +153,3 @@ def advice(verdict: Verdict) -> str:
         return "Use static inspection, or a rerun that injects the recorded results (policy inject)."
     return "Vouch for the tools in a policy file, or use a rerun that injects the recorded results (policy inject)."
 
-
-def steps_of_kind(trace: Trace, kinds: Iterable[StepKind]) -> Sequence[int]:
-    """The rows of any of these kinds, in order."""
-    wanted = {int(k) for k in kinds}
-    return [row for row, kind in enumerate(trace.kind) if kind in wanted]

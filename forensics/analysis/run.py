@@ -50,19 +50,21 @@ class TraceAnalysis(msgspec.Struct, frozen=True):
 def analyse(reading: Reading, rules: RuleSet, policy: Policy) -> tuple[TraceAnalysis, ...]:
     """Analyse every trace of a reading. Findings name steps of their own trace."""
     by_id = {trace.id: trace for trace in reading.traces}
-    return tuple(_analyse(trace, by_id, reading, rules, policy) for trace in reading.traces)
+    return tuple(
+        analyse_trace(trace, rules, policy, by_id.get(trace.rerun_of or "")) for trace in reading.traces
+    )
 
 
-def _analyse(trace: Trace, by_id: dict[str, Trace], reading: Reading, rules: RuleSet, policy: Policy) -> TraceAnalysis:
+def analyse_trace(trace: Trace, rules: RuleSet, policy: Policy, original: Trace | None = None) -> TraceAnalysis:
+    """Analyse one trace; `original` is the trace that it is a rerun of, where the same evidence holds it."""
     studied = survey(trace, rules, policy)
     followed = flow(trace, studied.calls, rules)
     minting = _minting(trace, followed.handles)
     calls = _final_classes(trace, studied, minting)
     tools = _tools(trace, studied, minting)
-    gaps = tuple(g for g in reading.gaps if g.trace is None or g.trace == trace.id)
-    case = Case(trace, calls, gaps, followed.own_values, reading.records_calls)
-    verdict = decide(case, policy, (reading.evidence.sha256, rules.digest, policy.digest))
-    done = repeats(trace, by_id.get(trace.rerun_of)) if trace.rerun_of is not None else ()
+    case = Case(trace, calls, followed.own_values)
+    verdict = decide(case, policy, (trace.evidence_sha256, rules.digest, policy.digest))
+    done = repeats(trace, original) if trace.rerun_of is not None else ()
     found = (
         *trace.findings,
         *studied.findings,

@@ -127,5 +127,9 @@ class EvidenceBuilder:
             self.counts.tool_results += builder.result_count
             self.counts.model_calls += builder.model_calls
         self.counts.branches = self.counts.branches or len(traces)
+        for trace in traces:
+            trace.gaps = tuple(g for g in self._gaps if g.trace in (None, trace.id))
+            trace.evidence_sha256 = self.evidence.sha256
+            trace.records_calls = self.records_calls
         evidence = msgspec.structs.replace(self.evidence, dialect=self.dialect)
         return Reading(evidence, tuple(traces), tuple(self._gaps), tuple(self._findings), self.counts, self.records_calls)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from forensics.core.classes import ToolFacts
+    from forensics.core.evidence import Gap
     from forensics.core.findings import Finding
 
 Payload = msgspec.Raw
@@ -229,7 +230,10 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Trace:
-    """One agent run in columns. Rows are steps in causal order; `calls` are the call occurrences in order."""
+    """One agent run in columns. Rows are steps in causal order; `calls` are the call occurrences in order.
+
+    `gaps` are those of the evidence that concern this trace; `records_calls` says that the format always records calls.
+    """
 
     def __init__(self, trace_id: str, places: Places, format_name: str) -> None:
         self.id = trace_id
@@ -240,6 +244,9 @@ class Trace:
         self.agents: list[str] = []
         self.facts: dict[str, ToolFacts] = {}
         self.findings: list[Finding] = []
+        self.gaps: tuple[Gap, ...] = ()
+        self.evidence_sha256 = ""
+        self.records_calls = True
         self.rerun_of: str | None = None
         self.rerun_basis: Basis = Basis.RECORDED
         self.started = NOWHERE

@@ -38,6 +38,7 @@ class Source:
         self.size = len(data)
         self._mapped = mapped
         self._folders: list[str] = []
+        self._watched: tuple[Path, tuple[int, int]] | None = None
 
     def copy_to_disk(self) -> Path:
         """A private copy of the bytes in a temporary folder that `close` removes."""
@@ -55,6 +56,16 @@ class Source:
             return self._mapped.find(needle, start)
         found = bytes(self.data[start:]).find(needle)
         return found if found < 0 else start + found
+
+    def watch(self, path: Path) -> None:
+        """Remember how the file stood when it was read."""
+        self._watched = (path, _state(path))
+
+    def check_unchanged(self) -> None:
+        """Raise EvidenceError where the file was changed while it was read: what was said of it no longer holds."""
+        if self._watched is not None and _state(self._watched[0]) != self._watched[1]:
+            message = f"{self.name} was changed while it was read"
+            raise EvidenceError(message, hint="copy the evidence and read the copy", code="evidence_changed")
 
     def close(self) -> None:
         """Remove the private copies. The map goes when the last payload that stands in it goes."""
@@ -76,7 +87,18 @@ def open_source(where: str) -> Source:
     path = Path(where)
     with _opened(path) as file:
         _check_size(os.fstat(file.fileno()).st_size, path.name)
-        return _map(file, path.name)
+        source = _map(file, path.name)
+        source.watch(path)
+        return source
+
+
+def _state(path: Path) -> tuple[int, int]:
+    """Size (bytes) and modification time (ns) of a file; (-1, -1) where it is gone."""
+    try:
+        found = path.stat()
+    except OSError:
+        return (-1, -1)
+    return (found.st_size, found.st_mtime_ns)
 
 
 @contextlib.contextmanager

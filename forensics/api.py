@@ -1,0 +1,191 @@
+"""Which verbs does a library user call? Load, examine, audit, inspect, and the guard before a rerun."""
+
+from __future__ import annotations
+
+import datetime
+import glob
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.analysis.decide import refusal
+from forensics.analysis.run import TraceAnalysis, analyse, analyse_trace
+from forensics.core.evidence import Evidence, Severity
+from forensics.core.policy import Policy
+from forensics.core.reading import EvidenceBuilder, Reading
+from forensics.errors import ConfigurationError, EvidenceError, NonReplayableTraceError, UnknownFormatError
+from forensics.formats import registry
+from forensics.formats.shared.source import STDIN, Source, open_source
+from forensics.report.compose import Examined, audit_document
+from forensics.report.inspection import inspection_document
+from forensics.rules.engine import RuleSet, load_rules
+from forensics.rules.policy_file import load_policy
+
+if TYPE_CHECKING:
+    from forensics.core.trace import Trace
+    from forensics.core.verdict import Clearance
+    from forensics.report.documents import AuditDocument, InspectionDocument
+
+Where = str | Path
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """How evidence is examined: the policy (`strict`, `inject` or a path), more rule packs, a forced format, one trace
+    only, and the date as of which entries expire (None: today, UTC)."""
+
+    policy: Where | None = None
+    rules: tuple[Path, ...] = ()
+    input_format: str | None = None
+    trace: str | None = None
+    as_of: datetime.date | None = None
+
+    def date(self) -> datetime.date:
+        return self.as_of or datetime.datetime.now(datetime.UTC).date()
+
+
+class Examination(msgspec.Struct, frozen=True):
+    """Evidence that was read and analysed, ready to be written down."""
+
+    examined: tuple[Examined, ...]
+    policy: Policy
+    rules: RuleSet
+
+    @property
+    def analyses(self) -> tuple[TraceAnalysis, ...]:
+        return tuple(a for one in self.examined for a in one.analyses)
+
+    def audit(self) -> AuditDocument:
+        """The audit document."""
+        return audit_document(self.examined, self.policy, self.rules.digest)
+
+    def inspection(self) -> InspectionDocument:
+        """The inspection document."""
+        return inspection_document(self.examined, self.policy, self.rules.digest)
+
+
+def examine(evidence: Where | Sequence[Where], options: Options | None = None) -> Examination:
+    """Read and analyse evidence: files, folders, globs, or `-` for standard input.
+
+    An evidence that can't be read is a row with its error, and the rest is still examined. Raises RuleError for a
+    broken rule pack or policy and ConfigurationError for a trace that is not there.
+    """
+    options = options or Options()
+    rules = load_rules(options.rules)
+    policy = load_policy(options.policy, options.date())
+    places = expand([evidence] if isinstance(evidence, (str, Path)) else evidence)
+    examined = tuple(_examine(where, index, options, rules, policy) for index, where in enumerate(places))
+    if options.trace is not None and not any(one.analyses for one in examined) and any(one.reading for one in examined):
+        ids = [t.id for one in examined if one.reading for t in one.reading.traces]
+        message = f"there is no trace {options.trace!r} in the evidence"
+        raise ConfigurationError(message, hint=f"its traces are: {', '.join(ids[:20])}")
+    return Examination(examined, policy, rules)
+
+
+def load(where: Where, options: Options | None = None) -> tuple[Trace, ...]:
+    """The traces of one evidence. Raises EvidenceError where it can't be read."""
+    options = options or Options()
+    with open_source(str(where)) as source:
+        return read(source, 0, options.input_format).traces
+
+
+def read(source: Source, index: int, input_format: str | None = None) -> Reading:
+    """Read an opened source. Raises EvidenceError where nothing of it can be read."""
+    reader = registry.reader(input_format) if input_format else registry.recognise(source)
+    evidence = Evidence(index, source.name, source.sha256, source.size, reader.NAME)
+    build = EvidenceBuilder(
+        evidence, records_calls=reader.RECORDS_CALLS, spans_are_complete=reader.SPANS_ARE_COMPLETE
+    )
+    reader.read(source, build)
+    reading = build.finish()
+    if not any(len(trace) for trace in reading.traces) and not reading.gaps:
+        message = f"{source.name} holds nothing of a trace (read as {reader.NAME}: {reading.counts.records} records)"
+        raise UnknownFormatError(message, hint="check that this is the right file", code="no_trace")
+    return reading
+
+
+def _examine(where: str, index: int, options: Options, rules: RuleSet, policy: Policy) -> Examined:
+    try:
+        source = open_source(where)
+    except EvidenceError as error:
+        return Examined(Path(where).name or where, "", 0, error=error)
+    with source:
+        try:
+            reading = read(source, index, options.input_format)
+            analyses = analyse(_chosen(reading, options.trace), rules, policy)
+            source.check_unchanged()
+        except EvidenceError as error:
+            return Examined(source.name, source.sha256, source.size, error=error)
+        return Examined(source.name, source.sha256, source.size, reading, analyses)
+
+
+def _chosen(reading: Reading, trace: str | None) -> Reading:
+    if trace is None:
+        return reading
+    kept = tuple(t for t in reading.traces if t.id == trace)
+    return msgspec.structs.replace(reading, traces=kept)
+
+
+def expand(evidence: Sequence[Where]) -> list[str]:
+    """Folders and globs as the files in them, in the order of their names; files and `-` as they are."""
+    out: list[str] = []
+    for where in map(str, evidence):
+        if "://" in where:
+            message = f"{where.split('://')[0]} URLs are not read"
+            raise ConfigurationError(message, hint="fetch the evidence first, and name the file")
+        if where != STDIN and Path(where).is_dir():
+            out.extend(sorted(str(p) for p in Path(where).rglob("*") if p.is_file() and not p.name.startswith(".")))
+        elif not Path(where).exists() and glob.has_magic(where):
+            out.extend(sorted(p for p in glob.glob(where, recursive=True) if Path(p).is_file()) or [where])
+        else:
+            out.append(where)
+    return out
+
+
+# the guard -----------------------------------------------------------------------------------------------------------
+
+
+def assert_dynamically_replayable(trace: Trace, *, policy: Policy | Where | None = None) -> bool:
+    """True for a trace that the policy (default: strict) clears; raises NonReplayableTraceError, with the verdict, for
+    any other. The guard of the document in which this project began: it gates re-execution, never inspection."""
+    analysis = _judge(trace, policy)
+    verdict = analysis.verdict
+    if verdict.cleared:
+        return True
+    first = verdict.reasons[0]
+    raise NonReplayableTraceError(refusal(verdict), verdict, hint="use static inspection", locator=first.locator)
+
+
+def clear(trace: Trace, *, policy: Policy | Where | None = None) -> Clearance:
+    """The clearance for a trace. Raises NonReplayableTraceError where there is any reason to refuse."""
+    assert_dynamically_replayable(trace, policy=policy)
+    clearance = _judge(trace, policy).verdict.clear()
+    assert clearance is not None
+    return clearance
+
+
+def _judge(trace: Trace, policy: Policy | Where | None) -> TraceAnalysis:
+    today = Options().date()
+    applied = policy if isinstance(policy, Policy) else load_policy(policy, today)
+    return analyse_trace(trace, load_rules(), applied)
+
+
+# the end of a command ------------------------------------------------------------------------------------------------
+
+CLEARED, REFUSED, UNTOLD = 0, 1, 3
+
+
+def exit_code(examination: Examination, fail_on: Severity = Severity.HIGH) -> int:
+    """0 cleared and no finding at or above `fail_on`; 1 refused or such a finding; 3 could not tell; the highest wins
+    (CONTRACT: exit codes)."""
+    codes = [_code_of(one, fail_on) for one in examination.examined]
+    return max(codes, default=UNTOLD)
+
+
+def _code_of(one: Examined, fail_on: Severity) -> int:
+    if one.reading is None or not one.analyses:
+        return UNTOLD
+    found = [*one.reading.findings, *(f for a in one.analyses for f in a.findings)]
+    loud = any(f.severity.rank >= fail_on.rank for f in found)
+    return REFUSED if loud or not all(a.verdict.cleared for a in one.analyses) else CLEARED
