@@ -4,7 +4,6 @@ to choose. Modules load only when they are asked (a table, the style of dissect.
 from __future__ import annotations
 
 import importlib
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, cast
 
 from forensics.errors import AmbiguousFormatError, UnknownFormatError
@@ -14,9 +13,6 @@ if TYPE_CHECKING:
     from forensics.formats.shared.source import Source
 
 _MODULES: dict[str, str] = {
-    "fastaiagent-db": "forensics.formats.fastaiagent_db",
-    "fastaiagent-json": "forensics.formats.fastaiagent_json",
-    "otlp": "forensics.formats.otlp",
     "openai-chat": "forensics.formats.openai_chat",
     "openai-responses": "forensics.formats.openai_responses",
     "anthropic-messages": "forensics.formats.anthropic_messages",
@@ -25,11 +21,19 @@ _MODULES: dict[str, str] = {
 }
 ENTRY_POINTS = "forensics.formats"
 _LEAST = 20
+_SURE = 70
 
 
 def names() -> tuple[str, ...]:
     """The names of every format, shipped ones first."""
-    return (*_MODULES, *sorted(e.name for e in entry_points(group=ENTRY_POINTS) if e.name not in _MODULES))
+    return (*_MODULES, *_third_parties())
+
+
+def _third_parties() -> tuple[str, ...]:
+    """The names in the entry-point group. Asked only when needed: reading the metadata of every package is slow."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - 50 ms that most runs don't need
+
+    return tuple(sorted(e.name for e in entry_points(group=ENTRY_POINTS) if e.name not in _MODULES))
 
 
 def reader(name: str) -> Reader:
@@ -37,9 +41,10 @@ def reader(name: str) -> Reader:
     module = _MODULES.get(name)
     if module is not None:
         return cast("Reader", importlib.import_module(module))
-    for entry in entry_points(group=ENTRY_POINTS):
-        if entry.name == name:
-            return cast("Reader", entry.load())
+    if name in _third_parties():
+        from importlib.metadata import entry_points  # noqa: PLC0415 - as above
+
+        return cast("Reader", next(e for e in entry_points(group=ENTRY_POINTS) if e.name == name).load())
     message = f"there is no format named {name}"
     raise UnknownFormatError(message, hint=f"one of: {', '.join(names())}")
 
@@ -47,8 +52,9 @@ def reader(name: str) -> Reader:
 def recognise(source: Source) -> Reader:
     """The reader for this evidence. Raises UnknownFormatError or AmbiguousFormatError, with what was seen."""
     look = look_at(source)
-    scores = sorted(((reader(name).sniff(look), name) for name in names()), key=lambda s: (-s[0], s[1]))
-    best = [(score, name) for score, name in scores if score >= _LEAST]
+    best = _scores(look, tuple(_MODULES))
+    if not best or best[0][0] < _SURE:
+        best = sorted((*best, *_scores(look, _third_parties())), key=_best_first)
     if not best:
         message = f"the format is not recognised: {describe(look)}"
         raise UnknownFormatError(message, hint="choose one with --input-format NAME; `forensics formats` lists what is read")
@@ -57,6 +63,15 @@ def recognise(source: Source) -> Reader:
         message = f"the format is ambiguous: {tied} fit alike; {describe(look)}"
         raise AmbiguousFormatError(message, hint="choose one with --input-format NAME")
     return reader(best[0][1])
+
+
+def _scores(look: Look, asked: tuple[str, ...]) -> list[tuple[int, str]]:
+    scores = ((reader(name).sniff(look), name) for name in asked)
+    return sorted(((score, name) for score, name in scores if score >= _LEAST), key=_best_first)
+
+
+def _best_first(scored: tuple[int, str]) -> tuple[int, str]:
+    return (-scored[0], scored[1])
 
 
 def describe(look: Look) -> str:
