@@ -52,7 +52,8 @@ class Spot(msgspec.Struct, frozen=True, gc=False):
 class Execution(msgspec.Struct, frozen=True):
     """What a tool span says: a tool ran, with these arguments, and ended so. Payloads are None where not captured.
 
-    `status` is ok, error, denied, pending (paused) or "" (not said).
+    `status` is ok, error, denied, pending (paused) or "" (not said). `answer` is where the result stands, where that is
+    not `spot`.
     """
 
     tool: str
@@ -69,6 +70,7 @@ class Execution(msgspec.Struct, frozen=True):
     server: str | None = None
     disposition: str | None = None
     tainted: str | None = None
+    answer: Spot | None = None
 
 
 class Known(msgspec.Struct, gc=False):
@@ -304,8 +306,9 @@ class TraceBuilder:
         call.disposition = ran.disposition
         call.error = ran.error
         if ran.result is not None or ran.error is not None:
-            self._add_result_step(lane, row, ran.result if ran.result is not None else ran.error, ran.spot)
-            call.returned = Witness(ran.result, ran.spot.place, ran.spot.pointer, call.result_step)
+            answer = ran.answer or ran.spot
+            self._add_result_step(lane, row, ran.result if ran.result is not None else ran.error, answer)
+            call.returned = Witness(ran.result, answer.place, answer.pointer, call.result_step)
         call.outcome, call.absence = _outcome(ran)
         if ran.tainted:
             self.block(call, ran.tainted, "the record of this call can be read in two ways")

@@ -1,0 +1,152 @@
+"""Is this FastAIAgent's local database, and which spans does its `spans` table hold?
+
+Read from a private copy, opened immutable, with the schema untrusted: nothing but that one table is looked at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.build import Spot
+from forensics.core.findings import finding
+from forensics.core.jsonvalue import decode
+from forensics.core.times import from_text
+from forensics.core.trace import NOWHERE
+from forensics.errors import CorruptEvidenceError, UnsupportedVersionError
+from forensics.formats.shared.span_names import WANTED
+from forensics.formats.shared.span_walk import walk_spans
+from forensics.formats.shared.spans import Event, Span
+from forensics.formats.shared.vocabulary import fields_of, items_of, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from forensics.core.reading import EvidenceBuilder
+    from forensics.formats.shared.reader import Look
+    from forensics.formats.shared.source import Source
+
+NAME = "fastaiagent-db"
+ABOUT = "FastAIAgent's local.db (SQLite), many traces in one file"
+CARRIES = "prompts, calls, executions, results, tool schemas, replay classes, reruns; times in µs"
+LACKS = "call ids on executions; rows that a write-ahead log beside the file still holds"
+RECORDS_CALLS = True
+SPANS_ARE_COMPLETE = True
+
+_VERSIONS = (24, 28)
+_COLUMNS = ("span_id", "trace_id", "parent_span_id", "name", "start_time", "end_time", "status", "attributes", "events")
+_QUERY = f"SELECT rowid, {', '.join(_COLUMNS)} FROM main.spans ORDER BY rowid"  # noqa: S608 - constants only
+_Row = tuple[int, bytes, bytes, bytes | None, bytes | None, bytes | None, bytes | None, bytes | None, bytes | None, bytes | None]
+
+
+def sniff(look: Look) -> int:
+    return 60 if look.is_sqlite and b"CREATE TABLE spans" in look.head else 30 if look.is_sqlite else 0
+
+
+def read(source: Source, build: EvidenceBuilder) -> None:
+    """Read every row. Raises CorruptEvidenceError and UnsupportedVersionError with what to do."""
+    reader = _SpanRows(build)
+    try:
+        with contextlib.closing(_opened(source.copy_to_disk())) as database:
+            version = _check(database, source.name, build)
+            build.dialect = f"user_version {version}"
+            spans = [span for row in database.execute(_QUERY) if (span := reader.span(row)) is not None]
+    except sqlite3.DatabaseError as error:
+        message = f"{source.name} is a damaged database: {error}"
+        raise CorruptEvidenceError(message, hint="recover it into a new file with `sqlite3 FILE .recover`, and say so") from None
+    walk_spans(spans, build)
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
+    database.text_factory = bytes
+    database.execute("PRAGMA trusted_schema=OFF")
+    database.execute("PRAGMA query_only=ON")
+    return database
+
+
+def _check(database: sqlite3.Connection, name: str, build: EvidenceBuilder) -> int:
+    """The user_version, when this is a generation that can be read."""
+    version = int(database.execute("PRAGMA user_version").fetchone()[0])
+    kind = database.execute("SELECT type, sql FROM main.sqlite_master WHERE name = 'spans'").fetchone()
+    if kind is None or kind[0] != b"table" or b"VIRTUAL" in (kind[1] or b"").upper():
+        message = f"{name} has no table spans"
+        raise CorruptEvidenceError(message, hint="is this FastAIAgent's local.db? `forensics formats` lists what is read")
+    columns = {row[1].decode("utf-8", "replace") for row in database.execute("PRAGMA table_info('spans')")}
+    missing = [column for column in _COLUMNS if column not in columns]
+    if missing:
+        message = f"{name} has user_version {version} and its table spans lacks {', '.join(missing)}"
+        raise UnsupportedVersionError(message, hint=f"versions {', '.join(map(str, _VERSIONS))} are known")
+    if version not in _VERSIONS:
+        place = build.places.add(offset=0)
+        build.once("dialect", f"user_version {version} is not known; the columns that are needed are there", Spot(place))
+    return version
+
+
+class _SpanRows:
+    """Rows of the table as spans."""
+
+    def __init__(self, build: EvidenceBuilder) -> None:
+        self._build = build
+
+    def span(self, row: _Row) -> Span | None:
+        rowid, span_id, trace_id, parent, name, start, end, status, attributes, events = (_bytes(v) for v in row)
+        place = self._build.places.add_row("spans", int(rowid), len(attributes))
+        told, tainted = self._attributes(attributes, place, _text(trace_id))
+        started, ended = _text(start), _text(end)
+        if told is None:
+            told = {}
+        else:
+            self._build.counts.spans += 1
+            self._build.counts.records += 1
+        return Span(
+            _text(trace_id).lower(),
+            _text(span_id).lower(),
+            _text(parent).lower(),
+            _text(name),
+            from_text(started) if started else NOWHERE,
+            from_text(ended) if ended else NOWHERE,
+            0,
+            status.upper() == b"ERROR",
+            None,
+            told,
+            tuple(_events(events)) if len(events) > 2 else (),
+            place,
+            "",
+            tainted=tainted,
+        )
+
+    def _attributes(self, body: bytes, place: int, trace: str) -> tuple[dict[str, msgspec.Raw] | None, str | None]:
+        """The attributes that are read, or None where they are no JSON object; and what taints them."""
+        decoded = decode(body or b"{}")
+        if decoded.error is not None or not isinstance(decoded.value, dict):
+            message = f"the attributes of a span are no JSON object: {decoded.error or 'another value'}"
+            spot = Spot(place, "/attributes")
+            self._build.gap("malformed_line", message, spot, trace=trace)
+            self._build.found(finding("malformed_line", message, locators=(self._build.places.locator(place, "/attributes"),)))
+            return None, None
+        tainted = self._build.faults(decoded.faults, Spot(place, "/attributes"))
+        fields = fields_of(body or b"{}")
+        return {WANTED[k]: v for k, v in fields.items() if k in WANTED and bytes(v) != b"null"}, tainted
+
+
+def _bytes(value: object) -> bytes:
+    """A value of the row as its text: SQLite keeps any type in any column."""
+    if isinstance(value, bytes):
+        return value
+    return b"" if value is None else str(value).encode("utf-8", "replace")
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "replace")
+
+
+def _events(body: bytes) -> Iterator[Event]:
+    for index, item in enumerate(items_of(body)):
+        fields = fields_of(item)
+        attributes = fields_of(fields["attributes"]) if "attributes" in fields else {}
+        yield Event(text(fields, "name"), attributes, f"/events/{index}")

@@ -1,0 +1,360 @@
+"""Is this OpenTelemetry's OTLP in JSON, and which spans does it hold? One request, an array of them, or one a line.
+
+What exporters write beside the standard is read as well: base64 ids (protobuf's own JSON), numbers for texts and texts
+for numbers, `instrumentationLibrarySpans` of before 2022 (FORMATS section 1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from forensics.core.build import Spot
+from forensics.core.findings import finding
+from forensics.core.jsonvalue import canonical, decode, raw, text_of
+from forensics.errors import CorruptEvidenceError
+from forensics.formats.shared.lines import BOM, lines
+from forensics.formats.shared.span_names import FOREIGN_HEADS, SERVICE, WANTED, foreign_vocabulary
+from forensics.formats.shared.span_walk import walk_spans
+from forensics.formats.shared.spans import Attributes, Event, Span, hex_id, nanoseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from forensics.core.reading import EvidenceBuilder
+    from forensics.core.trace import Payload
+    from forensics.formats.shared.lines import Line
+    from forensics.formats.shared.reader import Look
+    from forensics.formats.shared.source import Source
+
+NAME = "otlp"
+ABOUT = "OpenTelemetry OTLP/JSON with GenAI attributes: one request, an array of requests, or one request a line"
+CARRIES = "span tree, times in ns, executions, errors; prompts, calls, results and tool schemas where content was captured"
+LACKS = "content where capture was off (the default of most instrumentations); approvals"
+RECORDS_CALLS = True
+SPANS_ARE_COMPLETE = False
+
+_ABSENT = msgspec.Raw(b"")
+_LINE_SUFFIXES = (".jsonl", ".ndjson")
+
+
+class _Value(msgspec.Struct, frozen=True, gc=False):
+    stringValue: msgspec.Raw = _ABSENT
+    intValue: msgspec.Raw = _ABSENT
+    doubleValue: msgspec.Raw = _ABSENT
+    boolValue: msgspec.Raw = _ABSENT
+    arrayValue: msgspec.Raw = _ABSENT
+    kvlistValue: msgspec.Raw = _ABSENT
+    bytesValue: msgspec.Raw = _ABSENT
+
+
+class _Attribute(msgspec.Struct, gc=False):
+    key: str
+    value: _Value = _Value()
+
+
+class _Event(msgspec.Struct, gc=False):
+    name: str = ""
+    attributes: list[_Attribute] | None = None
+
+
+class _Status(msgspec.Struct, gc=False):
+    code: int | str | None = None
+    message: msgspec.Raw = _ABSENT
+
+
+class _Span(msgspec.Struct, gc=False):
+    traceId: str
+    spanId: str
+    parentSpanId: str | None = None
+    name: str = ""
+    kind: int | str | None = None
+    startTimeUnixNano: int | float | str | None = None
+    endTimeUnixNano: int | float | str | None = None
+    attributes: list[_Attribute] | None = None
+    events: list[_Event] | None = None
+    status: _Status | None = None
+
+
+class _Resource(msgspec.Struct, gc=False):
+    attributes: list[_Attribute] | None = None
+
+
+class _Scope(msgspec.Struct, gc=False):
+    spans: list[_Span] | None = None
+
+
+class _ResourceSpans(msgspec.Struct, gc=False):
+    resource: _Resource | None = None
+    scopeSpans: list[_Scope] | None = None
+    instrumentationLibrarySpans: list[_Scope] | None = None
+
+
+class _Request(msgspec.Struct, gc=False):
+    resourceSpans: list[_ResourceSpans] | None = None
+
+
+class _LooseScope(msgspec.Struct, gc=False):
+    spans: list[msgspec.Raw] | None = None
+
+
+class _LooseResourceSpans(msgspec.Struct, gc=False):
+    resource: msgspec.Raw = _ABSENT
+    scopeSpans: list[_LooseScope] | None = None
+    instrumentationLibrarySpans: list[_LooseScope] | None = None
+
+
+class _LooseRequest(msgspec.Struct, gc=False):
+    resourceSpans: list[_LooseResourceSpans] | None = None
+
+
+_request = msgspec.json.Decoder(_Request).decode
+_loose = msgspec.json.Decoder(_LooseRequest).decode
+_one_span = msgspec.json.Decoder(_Span).decode
+_one_resource = msgspec.json.Decoder(_Resource).decode
+_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+_REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_KINDS = {"UNSPECIFIED": 0, "INTERNAL": 1, "SERVER": 2, "CLIENT": 3, "PRODUCER": 4, "CONSUMER": 5}
+
+
+def sniff(look: Look) -> int:
+    documents = [look.document] if look.document is not None else [*look.items()[:1], *look.lines]
+    return 95 if any("resourceSpans" in fields for fields in documents) else 0
+
+
+def read(source: Source, build: EvidenceBuilder) -> None:
+    """Read every span. Raises CorruptEvidenceError where the evidence is no OTLP at all."""
+    reader = _OtlpReader(build)
+    body = source.data[len(BOM) :] if bytes(source.data[:3]) == BOM else source.data
+    if _is_document(body) and not source.name.endswith(_LINE_SUFFIXES):
+        reader.document(body)
+    else:
+        for line in lines(source):
+            reader.line(line)
+    if not reader.spans and not build.counts.records:
+        message = f"{source.name} holds no span that can be read"
+        raise CorruptEvidenceError(message, hint="is this the whole export? see `forensics formats`")
+    walk_spans(reader.spans, build)
+
+
+def _is_document(body: memoryview) -> bool:
+    """Whether the whole evidence is one JSON value (of which only the outline is looked at)."""
+    try:
+        msgspec.json.decode(body, type=msgspec.Raw)
+    except _REFUSED:
+        return decode(body).error is None if bytes(body[:1]) in (b"[", b"{") and b"\n{" not in bytes(body) else False
+    return True
+
+
+class _OtlpReader:
+    """Takes requests apart into spans."""
+
+    def __init__(self, build: EvidenceBuilder) -> None:
+        self.build = build
+        self.spans: list[Span] = []
+        self._ids: dict[str, str] = {}
+
+    # containers --------------------------------------------------------------------------------------------------
+
+    def document(self, body: memoryview) -> None:
+        place = self.build.places.add(offset=0, length=len(body))
+        decoded = decode(body)
+        if decoded.error is not None:
+            raise CorruptEvidenceError(f"the document is no JSON: {decoded.error}", hint="is the file whole?")
+        tainted = self.build.faults(decoded.faults, Spot(place))
+        text: bytes | memoryview = canonical(decoded.value) if decoded.faults and not _is_plain(body) else body
+        if isinstance(decoded.value, list):
+            for index, request in enumerate(_array(text)):
+                self._request(request, place, f"/{index}", tainted)
+        else:
+            self._request(text, place, "", tainted)
+
+    def line(self, line: Line) -> None:
+        self.build.counts.lines += 1
+        place = self.build.places.add(line=line.number, offset=line.offset, length=len(line.data))
+        decoded = decode(line.data)
+        if decoded.error is not None or not isinstance(decoded.value, (dict, list)):
+            code = "nul_padding" if b"\x00" in bytes(line.data) else "malformed_line"
+            message = f"line {line.number} is no request: {decoded.error or 'no JSON object'}"
+            self.build.bad_line(line.number, code, message, Spot(place))
+            return
+        tainted = self.build.faults(decoded.faults, Spot(place))
+        text: bytes | memoryview = canonical(decoded.value) if decoded.faults and not _is_plain(line.data) else line.data
+        if isinstance(decoded.value, list):
+            for index, request in enumerate(_array(text)):
+                self._request(request, place, f"/{index}", tainted)
+        else:
+            self._request(text, place, "", tainted)
+
+    def _request(self, text: Any, place: int, pointer: str, tainted: str | None) -> None:
+        try:
+            request = _request(text)
+        except _REFUSED:
+            self._spoiled_request(text, place, pointer, tainted)
+            return
+        for r, resource in enumerate(request.resourceSpans or ()):
+            service = self._service(resource.resource)
+            for member, scopes in (("scopeSpans", resource.scopeSpans), ("instrumentationLibrarySpans", resource.instrumentationLibrarySpans)):
+                for s, scope in enumerate(scopes or ()):
+                    above = f"{pointer}/resourceSpans/{r}/{member}/{s}/spans/"
+                    for i, span in enumerate(scope.spans or ()):
+                        self._span(span, place, f"{above}{i}", service, tainted)
+
+    def _spoiled_request(self, text: Any, place: int, pointer: str, tainted: str | None) -> None:
+        """A request in which something has another type than OTLP says: span by span, what can't be read is a gap."""
+        try:
+            request = _loose(text)
+        except _REFUSED as error:
+            self._spoiled(place, pointer, f"no OTLP request: {error}")
+            return
+        for r, resource in enumerate(request.resourceSpans or ()):
+            service = self._loose_service(resource.resource)
+            for member, scopes in (("scopeSpans", resource.scopeSpans), ("instrumentationLibrarySpans", resource.instrumentationLibrarySpans)):
+                for s, scope in enumerate(scopes or ()):
+                    for i, one in enumerate(scope.spans or ()):
+                        self._loose_span(one, place, f"{pointer}/resourceSpans/{r}/{member}/{s}/spans/{i}", service, tainted)
+
+    def _loose_service(self, resource: msgspec.Raw) -> str:
+        try:
+            return self._service(_one_resource(resource)) if resource is not _ABSENT else ""
+        except _REFUSED:
+            return ""
+
+    def _loose_span(self, one: msgspec.Raw, place: int, pointer: str, service: str, tainted: str | None) -> None:
+        try:
+            span = _one_span(one)
+        except _REFUSED as error:
+            self._spoiled(place, pointer, f"a span that can't be read: {error}")
+            return
+        self._span(span, place, pointer, service, tainted)
+
+    def _spoiled(self, place: int, pointer: str, message: str) -> None:
+        spot = Spot(place, pointer)
+        self.build.gap("malformed_line", message, spot)
+        self.build.found(finding("malformed_line", message, locators=(self.build.places.locator(place, pointer),)))
+
+    def _service(self, resource: _Resource | None) -> str:
+        for attribute in (resource.attributes if resource is not None else None) or ():
+            if attribute.key == SERVICE:
+                return text_of(_plain(attribute.value) or _ABSENT)
+        return ""
+
+    # one span ----------------------------------------------------------------------------------------------------
+
+    def _span(self, span: _Span, place: int, pointer: str, service: str, tainted: str | None) -> None:
+        counts = self.build.counts
+        counts.spans += 1
+        counts.records += 1
+        attributes: Attributes = {}
+        slots: list[int] = []
+        foreign = ""
+        for slot, attribute in enumerate(span.attributes or ()):
+            name = WANTED.get(attribute.key)
+            if name is None:
+                if not foreign and attribute.key.startswith(FOREIGN_HEADS):
+                    foreign = foreign_vocabulary(attribute.key)
+                continue
+            payload = _plain(attribute.value)
+            if payload is None:
+                continue
+            if name in attributes:
+                tainted = self._twice(name, attributes[name], payload, Spot(place, f"{pointer}/attributes/{slot}")) or tainted
+            else:
+                slots.append(slot)
+                attributes[name] = payload
+        status = span.status
+        spot = Spot(place, pointer)
+        self.spans.append(
+            Span(
+                self._id(span.traceId, spot),
+                self._id(span.spanId, spot),
+                self._id(span.parentSpanId, spot) if span.parentSpanId else "",
+                span.name,
+                nanoseconds(span.startTimeUnixNano),
+                nanoseconds(span.endTimeUnixNano),
+                _kind(span.kind),
+                status is not None and status.code in (2, "2", "STATUS_CODE_ERROR", "ERROR", "Error"),
+                status.message if status is not None and len(bytes(status.message)) > 2 else None,
+                attributes,
+                tuple(self._events(span, pointer)) if span.events else (),
+                place,
+                pointer,
+                tuple(slots),
+                foreign,
+                service,
+                tainted,
+            )
+        )
+
+    def _twice(self, name: str, one: Payload, other: Payload, spot: Spot) -> str | None:
+        """A name that stands twice in an attribute list: two readers may see two stories."""
+        if bytes(one) == bytes(other):
+            return None
+        message = f"the attribute {name!r} stands twice with different values"
+        self.build.found(finding("duplicate_key", message, locators=(self.build.places.locator(spot.place, spot.pointer),)))
+        return "duplicate_key"
+
+    def _events(self, span: _Span, pointer: str) -> Iterator[Event]:
+        for index, event in enumerate(span.events or ()):
+            told = ((a.key, _plain(a.value)) for a in event.attributes or ())
+            attributes = {key: payload for key, payload in told if payload is not None}
+            yield Event(event.name, attributes, f"{pointer}/events/{index}")
+
+    def _id(self, recorded: str, spot: Spot) -> str:
+        known = self._ids.get(recorded)
+        if known is None:
+            known, was_base64 = hex_id(recorded)
+            self._ids[recorded] = known
+            if was_base64:
+                self.build.once("id_encoding", "ids are base64, where OTLP's JSON has hex: read as hex", spot)
+        return known
+
+
+def _is_plain(text: memoryview) -> bool:
+    """Whether the fast reader takes the text as it stands; else it is written again from what the slow one read."""
+    try:
+        msgspec.json.decode(text)
+    except _REFUSED:
+        return False
+    return True
+
+
+def _kind(recorded: int | str | None) -> int:
+    if isinstance(recorded, int):
+        return recorded
+    return _KINDS.get((recorded or "").removeprefix("SPAN_KIND_"), 0)
+
+
+def _plain(value: _Value) -> Payload | None:
+    """An AnyValue as plain JSON: texts and flags in place, 64-bit integers out of their quotes, lists written again."""
+    if value.stringValue is not _ABSENT:
+        return value.stringValue
+    if value.intValue is not _ABSENT:
+        return msgspec.Raw(bytes(value.intValue).strip(b'"'))
+    for payload in (value.boolValue, value.doubleValue, value.bytesValue):
+        if payload is not _ABSENT:
+            return payload
+    if value.arrayValue is not _ABSENT:
+        return raw(_unwrapped({"arrayValue": decode(value.arrayValue).value}))
+    if value.kvlistValue is not _ABSENT:
+        return raw(_unwrapped({"kvlistValue": decode(value.kvlistValue).value}))
+    return None
+
+
+def _unwrapped(value: object) -> object:
+    """A decoded AnyValue as the plain value (depth is bounded by the reader's nesting limit)."""
+    if not isinstance(value, dict):
+        return value
+    if "arrayValue" in value:
+        items = value["arrayValue"]
+        return [_unwrapped(v) for v in (items.get("values") or [])] if isinstance(items, dict) else []
+    if "kvlistValue" in value:
+        pairs = value["kvlistValue"]
+        found = (pairs.get("values") or []) if isinstance(pairs, dict) else []
+        return {str(p.get("key")): _unwrapped(p.get("value")) for p in found if isinstance(p, dict)}
+    if "intValue" in value:
+        number = str(value["intValue"])
+        return int(number) if number.lstrip("-").isdigit() and len(number) < 20 else number
+    return next(iter(value.values()), None)

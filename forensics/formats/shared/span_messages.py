@@ -1,0 +1,220 @@
+"""What was a model shown, and what did it answer? The messages of one model span, in whichever dialect they stand.
+
+Every prompt repeats the history, so each distinct message text is parsed once a trace and looked up by its bytes after
+that; messages are small copies, so that no decoded prompt is kept alive by a payload that stands in it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.jsonvalue import canonical, raw, text_of
+from forensics.core.messages import Message
+from forensics.core.trace import Payload
+from forensics.formats.shared import span_names as names
+from forensics.formats.shared.vocabulary import fields_of, in_place, is_text, items_of, parse_message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from forensics.core.messages import Part
+    from forensics.formats.shared.spans import Event, Span
+
+_OPENS = b'{"role":'
+
+
+class Said(msgspec.Struct, frozen=True, gc=False):
+    """Messages and where they stand: `pointer` is that of their list inside the span's place. `cut` says that the text
+    began as a list and is no JSON, as an attribute length limit leaves it."""
+
+    messages: tuple[Message, ...]
+    pointer: str
+    cut: bool = False
+
+
+class MessageReader:
+    """Reads the messages of the model spans of one trace."""
+
+    def __init__(self) -> None:
+        self._parsed: dict[bytes, Message] = {}
+
+    def prompt(self, span: Span) -> Said | None:
+        """What the model was shown, or None where it was not captured."""
+        found = span.get(names.PROMPT)
+        if found is not None:
+            said: Said | None = self._listed(span, *found, "user")
+        else:
+            said = self._from_events(span, _PROMPT_EVENTS)
+        system = span.get(names.SYSTEM_INSTRUCTIONS)
+        if system is None:
+            return said
+        first = self._instructions(*system)
+        if said is None:
+            return Said((first,), span.where(system[0]))
+        return Said((first, *said.messages), said.pointer)
+
+    def answer(self, span: Span) -> Said | None:
+        """What the model answered as one message, or None where it was not captured."""
+        found = span.get(names.ANSWER)
+        if found is not None:
+            said: Said | None = self._listed(span, *found, "assistant")
+        else:
+            said = self._response(span) or self._from_events(span, _ANSWER_EVENTS)
+        if said is None or not said.messages:
+            return None
+        return said if len(said.messages) == 1 else Said((_merged(said.messages),), said.pointer, said.cut)
+
+    def listed(self, span: Span, table: tuple[str, ...]) -> Said | None:
+        """The list of messages that one of these attributes holds."""
+        found = span.get(table)
+        return None if found is None else self._listed(span, *found, "user")
+
+    def _listed(self, span: Span, name: str, payload: Payload, role: str) -> Said:
+        text = text_of(payload) if is_text(payload) else ""
+        body: bytes | Payload = text.encode("utf-8", "surrogatepass") if text else payload
+        items = items_of(body)
+        pointer = span.where(name)
+        if not items:
+            return Said(self._plain(text, role), pointer, text.lstrip()[:1] == "[" and text.strip() != "[]")
+        return Said(tuple([self._parse(bytes(item), f"/{i}") for i, item in enumerate(items)]), pointer)
+
+    def _plain(self, text: str, role: str) -> tuple[Message, ...]:
+        """A text that is no list of messages: one message of it (plain text, or a list cut in the middle)."""
+        if text.strip() in ("", "[]", "null"):
+            return ()
+        return (self._parse(_OPENS + canonical(role) + b',"content":' + canonical(text) + b"}", ""),)
+
+    def _parse(self, item: bytes, pointer: str) -> Message:
+        message = self._parsed.get(item)
+        if message is None:
+            message = self._parsed[item] = parse_message(msgspec.Raw(item), pointer, in_place)
+        return message if message.pointer == pointer else msgspec.structs.replace(message, pointer=pointer)
+
+    def _instructions(self, name: str, payload: Payload) -> Message:
+        body = text_of(payload) if is_text(payload) else bytes(payload).decode("utf-8", "replace")
+        is_list = body.lstrip()[:1] == "["
+        content = b'"parts":' + body.encode("utf-8", "surrogatepass") if is_list else b'"content":' + canonical(body)
+        return parse_message(msgspec.Raw(_OPENS + b'"system",' + content + b"}"), "", in_place)
+
+    # FastAIAgent: the answer in two attributes -------------------------------------------------------------------
+
+    def _response(self, span: Span) -> Said | None:
+        text, calls = span.get(names.ANSWER_TEXT), span.get(names.ANSWER_CALLS)
+        if text is None and calls is None:
+            return None
+        body = _OPENS + b'"assistant"'
+        if text is not None:
+            body += b',"content":' + bytes(_as_text(text[1]))
+        if calls is not None:
+            body += b',"tool_calls":' + _as_json(calls[1])
+        message = parse_message(msgspec.Raw(body + b"}"), "", in_place)
+        if calls is None:
+            return Said((message,), span.where(text[0]) if text is not None else span.pointer)
+        inside = span.where(calls[0]).removeprefix(span.pointer)
+        parts = tuple(_moved(part, "/tool_calls", inside) for part in message.calls)
+        return Said((msgspec.structs.replace(message, calls=parts),), span.pointer)
+
+    # older conventions: messages as events -----------------------------------------------------------------------
+
+    def _from_events(self, span: Span, kinds: dict[str, str]) -> Said | None:
+        messages: list[Message] = []
+        for event in span.events:
+            messages.extend(self._of_event(event, kinds))
+        found = span.get(names.EVENT_LIST)
+        if found is not None and not messages:
+            messages.extend(self._event_list(found[1], kinds))
+        return Said(tuple(messages), "") if messages else None
+
+    def _of_event(self, event: Event, kinds: dict[str, str]) -> Iterator[Message]:
+        role = kinds.get(event.name)
+        if role is None:
+            return
+        whole = event.attributes.get("gen_ai.prompt") or event.attributes.get("gen_ai.completion")
+        if whole is not None:
+            yield from self._whole(whole, role)
+            return
+        yield self._of_fields(event.attributes, role, event.pointer)
+
+    def _whole(self, payload: Payload, role: str) -> Iterator[Message]:
+        text = text_of(payload)
+        items = items_of(text.encode("utf-8", "surrogatepass")) if text.lstrip()[:1] == "[" else []
+        if not items:
+            yield from self._plain(text, role)
+        for index, item in enumerate(items):
+            yield self._parse(bytes(item), f"/{index}")
+
+    def _event_list(self, payload: Payload, kinds: dict[str, str]) -> Iterator[Message]:
+        body = text_of(payload).encode("utf-8", "surrogatepass") if is_text(payload) else bytes(payload)
+        for index, item in enumerate(items_of(body)):
+            fields = fields_of(item)
+            kind = fields.get("event.name")
+            role = kinds.get(text_of(kind)) if kind is not None else None
+            if role is not None:
+                yield self._of_fields(fields, role, f"/{index}")
+
+    def _of_fields(self, fields: dict[str, Payload], role: str, pointer: str) -> Message:
+        inner = fields.get("message")
+        known = dict(fields_of(_unfolded(inner))) if inner is not None else {k: fields[k] for k in _MESSAGE_FIELDS if k in fields}
+        known.setdefault("role", raw(role))
+        if "id" in known and role == "tool":
+            known["tool_call_id"] = known.pop("id")
+        if "finish_reason" in fields:
+            known.setdefault("finish_reason", fields["finish_reason"])
+        body = b"{" + b",".join(canonical(k) + b":" + bytes(_unfolded(v) if k in _NESTED else v) for k, v in known.items()) + b"}"
+        return parse_message(msgspec.Raw(body), pointer, in_place)
+
+
+_MESSAGE_FIELDS = ("role", "content", "tool_calls", "id", "name")
+_NESTED = frozenset({"tool_calls"})
+_PROMPT_EVENTS = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+    "gen_ai.content.prompt": "user",
+    "gen_ai.prompt": "user",
+}
+_ANSWER_EVENTS = {
+    "gen_ai.choice": "assistant",
+    "gen_ai.content.completion": "assistant",
+    "gen_ai.completion": "assistant",
+}
+
+
+def _unfolded(payload: Payload) -> Payload:
+    """A JSON text held in a string as the JSON itself."""
+    if not is_text(payload):
+        return payload
+    text = text_of(payload)
+    return msgspec.Raw(text.encode("utf-8", "surrogatepass")) if text.lstrip()[:1] in ("{", "[") else payload
+
+
+def _as_json(payload: Payload) -> bytes:
+    unfolded = bytes(_unfolded(payload))
+    return unfolded if unfolded[:1] in (b"[", b"{") else b"[]"
+
+
+def _as_text(payload: Payload) -> Payload:
+    """A text as it is; a value that an export decoded, as the text of its JSON again."""
+    return payload if is_text(payload) else raw(bytes(payload).decode("utf-8", "replace"))
+
+
+def _moved(part: Part, old: str, new: str) -> Part:
+    return msgspec.structs.replace(part, pointer=new + part.pointer.removeprefix(old))
+
+
+def _merged(messages: tuple[Message, ...]) -> Message:
+    """Several answers of one model call (choices, items) as one: every call in it may have run."""
+    texts = [m.text for m in messages if m.text is not None]
+    first = messages[0]
+    return msgspec.structs.replace(
+        first,
+        pointer="",
+        key=b"".join(m.key for m in messages),
+        text=texts[0] if len(texts) < 2 and texts else raw("\n".join(text_of(t) for t in texts)) if texts else None,
+        calls=tuple(_moved(p, "", m.pointer) for m in messages for p in m.calls),
+        results=tuple(_moved(p, "", m.pointer) for m in messages for p in m.results),
+        finish=next((m.finish for m in messages if m.finish), ""),
+    )

@@ -1,0 +1,168 @@
+"""Which attribute means what, in which dialect of the span conventions? Tables only: the first name that is there wins.
+
+Dialects: OpenTelemetry GenAI as it stands (1.37 and later), its older names, FastAIAgent, pydantic-ai. Vocabularies that
+are recognised and not read are named too, so that a trace in them never looks as if it had no calls.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+OPERATION = ("gen_ai.operation.name",)
+RUNNER = ("fastaiagent.runner.type",)
+
+AGENT_NAME = ("gen_ai.agent.name", "agent.name", "agent_name")
+AGENT_INPUT = ("agent.input", "chain.input", "swarm.input", "supervisor.input")
+AGENT_OUTPUT = ("agent.output", "final_result", "chain.output", "swarm.output", "supervisor.output")
+AGENT_STATUS = ("agent.status", "chain.status", "swarm.status", "supervisor.status")
+SYSTEM_PROMPT = ("agent.system_prompt",)
+WHOLE_CONVERSATION = ("pydantic_ai.all_messages", "all_messages_events")
+
+PROMPT = ("gen_ai.input.messages", "gen_ai.request.messages")
+SYSTEM_INSTRUCTIONS = ("gen_ai.system_instructions",)
+ANSWER = ("gen_ai.output.messages",)
+ANSWER_TEXT = ("gen_ai.response.content",)
+ANSWER_CALLS = ("gen_ai.response.tool_calls",)
+EVENT_LIST = ("events",)
+FINISH = ("gen_ai.response.finish_reasons", "gen_ai.response.finish_reason")
+MODEL = ("gen_ai.response.model", "gen_ai.request.model", "model_name")
+INPUT_TOKENS = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
+OUTPUT_TOKENS = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")
+
+TOOL_NAME = ("gen_ai.tool.name", "tool.name", "mcp.tool.name")
+TOOL_CALL_ID = ("gen_ai.tool.call.id",)
+TOOL_ARGUMENTS = ("gen_ai.tool.call.arguments", "tool_arguments", "tool.args")
+TOOL_RESULT = ("gen_ai.tool.call.result", "tool_response", "tool.result")
+TOOL_ERROR = ("tool.error",)
+TOOL_STATUS = ("tool.status",)
+DISPOSITION = ("fastaiagent.replay.tool_disposition",)
+ERROR_TYPE = ("error.type", "exception.type")
+ERROR_MESSAGE = ("exception.message", "error.message")
+
+TOOL_DESCRIPTION = ("gen_ai.tool.description",)
+REPLAY_CLASS = ("fastaiagent.tool.replay_class",)
+TOOL_LISTS = ("agent.tools", "gen_ai.tool.definitions", "gen_ai.request.tools")
+
+MCP_METHOD = ("mcp.method.name",)
+RETRIEVAL_QUERY = ("gen_ai.retrieval.query.text", "gen_ai.retrieval.query")
+RETRIEVAL_RESULT = ("gen_ai.retrieval.documents",)
+DATA_SOURCE = ("gen_ai.data_source.id",)
+MEMORY_OPERATION = ("memory.operation",)
+MEMORY_QUERY = ("memory.query",)
+GUARDRAIL_NAME = ("fastaiagent.guardrail.name",)
+GUARDRAIL_SAYS = ("fastaiagent.guardrail.checks", "fastaiagent.guardrail.passed")
+
+HTTP_METHOD = ("http.request.method", "http.method")
+HTTP_URL = ("url.full", "http.url", "url.path", "http.target", "server.address")
+RPC_METHOD = ("rpc.method",)
+DATABASE = ("db.system.name", "db.system")
+DATABASE_OPERATION = ("db.operation.name", "db.operation")
+DATABASE_TEXT = ("db.query.text", "db.statement")
+DATABASE_RESULT = ("db.query.retrieved_documents",)
+MESSAGING = ("messaging.system",)
+MESSAGING_TO = ("messaging.destination.name", "messaging.destination")
+
+SOURCE_TRACE = ("fastaiagent.replay.source_trace_id",)
+REPLAY_MODE = ("replay.mode",)
+REPLAY_SOURCE = ("fastaiagent.source",)
+SERVICE = "service.name"
+
+WANTED: dict[str, str] = {
+    name: name
+    for row in (
+        OPERATION, RUNNER, AGENT_NAME, AGENT_INPUT, AGENT_OUTPUT, AGENT_STATUS, SYSTEM_PROMPT, WHOLE_CONVERSATION,
+        PROMPT, SYSTEM_INSTRUCTIONS, ANSWER, ANSWER_TEXT, ANSWER_CALLS, EVENT_LIST, FINISH, MODEL, INPUT_TOKENS,
+        OUTPUT_TOKENS, TOOL_NAME, TOOL_CALL_ID, TOOL_ARGUMENTS, TOOL_RESULT, TOOL_ERROR, TOOL_STATUS, DISPOSITION,
+        ERROR_TYPE, ERROR_MESSAGE, TOOL_DESCRIPTION, REPLAY_CLASS, TOOL_LISTS, MCP_METHOD, RETRIEVAL_QUERY,
+        RETRIEVAL_RESULT, DATA_SOURCE, MEMORY_OPERATION, MEMORY_QUERY, GUARDRAIL_NAME, GUARDRAIL_SAYS, HTTP_METHOD,
+        HTTP_URL, RPC_METHOD, DATABASE, DATABASE_OPERATION, DATABASE_TEXT, DATABASE_RESULT, MESSAGING, MESSAGING_TO,
+        SOURCE_TRACE, REPLAY_MODE, REPLAY_SOURCE,
+    )
+    for name in row
+}  # fmt: skip
+"""Every name that is read, interned: other attributes are dropped while the file is read."""
+
+FOREIGN_PREFIXES: tuple[tuple[str, str], ...] = (
+    ("openinference.", "openinference"),
+    ("llm.", "openinference"),
+    ("input.value", "openinference"),
+    ("output.value", "openinference"),
+    ("gen_ai.prompt.", "openllmetry"),
+    ("gen_ai.completion.", "openllmetry"),
+    ("traceloop.", "openllmetry"),
+    ("ai.operationId", "vercel ai sdk"),
+    ("ai.prompt", "vercel ai sdk"),
+    ("ai.response", "vercel ai sdk"),
+    ("ai.toolCall", "vercel ai sdk"),
+    ("gcp.vertex.agent.", "google adk"),
+    ("mlflow.", "mlflow"),
+    ("langfuse.", "langfuse"),
+)
+FOREIGN_HEADS = tuple(prefix for prefix, _ in FOREIGN_PREFIXES)
+
+
+def foreign_vocabulary(name: str) -> str:
+    """The vocabulary that is recognised and not read to which an attribute belongs, or ""."""
+    return next((vocabulary for prefix, vocabulary in FOREIGN_PREFIXES if name.startswith(prefix)), "")
+
+
+class Role(IntEnum):
+    """What a span stands for in an agent run."""
+
+    OTHER = 0
+    AGENT = 1
+    WORKFLOW = 2
+    MODEL = 3
+    TOOL = 4
+    RETRIEVER = 5
+    MEMORY = 6
+    GUARDRAIL = 7
+    HANDOFF = 8
+    HTTP = 9
+    DATABASE = 10
+    MESSAGING = 11
+    FOREIGN = 12
+    REMOTE_AGENT = 13
+
+
+ROLE_OF_OPERATION: dict[str, Role] = {
+    "chat": Role.MODEL,
+    "generate_content": Role.MODEL,
+    "text_completion": Role.MODEL,
+    "completion": Role.MODEL,
+    "execute_tool": Role.TOOL,
+    "invoke_agent": Role.AGENT,
+    "invoke_workflow": Role.WORKFLOW,
+    "retrieval": Role.RETRIEVER,
+    "search_memory": Role.MEMORY,
+    "update_memory": Role.MEMORY,
+    "handoff": Role.HANDOFF,
+    "embeddings": Role.OTHER,
+    "create_agent": Role.OTHER,
+}
+ROLE_OF_RUNNER: dict[str, Role] = {
+    "tool": Role.TOOL,
+    "agent": Role.AGENT,
+    "memory": Role.MEMORY,
+    "chain": Role.WORKFLOW,
+    "swarm": Role.WORKFLOW,
+    "supervisor": Role.WORKFLOW,
+}
+ROLE_OF_ATTRIBUTES: tuple[tuple[tuple[str, ...], Role], ...] = (
+    (("gen_ai.tool.call.id", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result", "gen_ai.tool.name"), Role.TOOL),
+    (("tool.args", "tool.result", "tool.status", "tool.error", "tool_arguments"), Role.TOOL),
+    (("fastaiagent.guardrail.name",), Role.GUARDRAIL),
+    (("memory.operation",), Role.MEMORY),
+    (("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.request.messages", "gen_ai.response.content"), Role.MODEL),
+    (("gen_ai.response.tool_calls", "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"), Role.MODEL),
+    (("gen_ai.request.model",), Role.MODEL),
+    (("agent.input", "agent.output", "agent.tools", "gen_ai.agent.id"), Role.AGENT),
+    (("chain.input", "swarm.input", "supervisor.input"), Role.WORKFLOW),
+)
+"""Where no operation is named: the first row of which a span carries a name decides."""
+
+ENDED_FOR_TOOLS = frozenset({"tool_calls", "tool_call", "tool_use", "function_call"})
+PAUSES = ("interruptsignal", "graphinterrupt", "nodeinterrupt")
+"""Exceptions that mean a pause for a person, never a failure."""
+INDETERMINATE = ("timeout", "timedout", "deadline", "cancelled", "canceled", "connectionreset", "brokenpipe", "disconnected")
+"""Parts of an error's type after which the effect may have happened all the same."""

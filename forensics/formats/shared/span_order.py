@@ -1,0 +1,220 @@
+"""In which order did the spans of one trace happen, and what hangs under what? Parent links and call ids beat clocks.
+
+A span comes after its parent, a tool after the model turn that asked for it, a model turn after the tools whose results
+it was shown; only where none of these says anything do the clocks decide, and where they tie the order of the request,
+then the id. The order of the spans in the file is never used, so a shuffled file gives the same trace.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.formats.shared.span_names import Role
+from forensics.formats.shared.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+NO_PARENT = -1
+_GRAINS = (1_000_000_000, 1_000_000, 1_000, 256)
+"""Clock resolutions in nanoseconds, coarsest first; 256 is the spacing of a double at today's epoch."""
+
+
+class Tree(msgspec.Struct):
+    """The spans of one trace, in an order that does not depend on the file, and what hangs under what.
+
+    `parent[i]` is a row or -1; `missing` lists the parents that are named and not there with their orphans; `cyclic`
+    the rows at which a cycle of parent links was cut; `down` all rows, parents first.
+    """
+
+    spans: list[Span]
+    parent: list[int]
+    children: list[list[int]]
+    missing: dict[str, list[int]]
+    cyclic: list[int]
+    down: list[int]
+    depth: list[int]
+    roots: list[int]
+
+
+def build_tree(spans: Iterable[Span]) -> Tree:
+    """Link the spans of one trace. Orphans of one missing parent hang under the root where there is exactly one."""
+    ordered = sorted(spans, key=lambda s: (s.start, s.id, s.end))
+    row_of = {span.id: row for row, span in enumerate(ordered)}
+    parent = [row_of.get(span.parent, NO_PARENT) if span.parent else NO_PARENT for span in ordered]
+    missing: dict[str, list[int]] = {}
+    for row, span in enumerate(ordered):
+        if span.parent and parent[row] == NO_PARENT:
+            missing.setdefault(span.parent, []).append(row)
+    roots = [row for row, span in enumerate(ordered) if not span.parent]
+    if len(roots) == 1:
+        for orphans in missing.values():
+            for row in orphans:
+                parent[row] = roots[0]
+    tree = Tree(ordered, parent, [[] for _ in ordered], missing, [], [], [0] * len(ordered), roots)
+    _link(tree)
+    return tree
+
+
+def _link(tree: Tree) -> None:
+    for row, parent in enumerate(tree.parent):
+        if parent != NO_PARENT:
+            tree.children[parent].append(row)
+    reached = [False] * len(tree.spans)
+    _walk_down(tree, [r for r, p in enumerate(tree.parent) if p == NO_PARENT], reached)
+    for row in range(len(tree.spans)):
+        if not reached[row]:
+            tree.cyclic.append(row)
+            tree.children[tree.parent[row]].remove(row)
+            tree.parent[row] = NO_PARENT
+            _walk_down(tree, [row], reached)
+
+
+def _walk_down(tree: Tree, level: list[int], reached: list[bool]) -> None:
+    """Breadth first, so that no depth of nesting exhausts the stack."""
+    for row in level:
+        reached[row] = True
+    while level:
+        tree.down.extend(level)
+        below = []
+        for row in level:
+            for child in tree.children[row]:
+                if not reached[child]:
+                    reached[child] = True
+                    tree.depth[child] = tree.depth[row] + 1
+                    below.append(child)
+        level = below
+
+
+def nearest_above(tree: Tree, roles: Sequence[Role], wanted: frozenset[Role]) -> list[int]:
+    """For each row the nearest span above it whose role is one of these, or -1."""
+    found = [NO_PARENT] * len(tree.spans)
+    for row in tree.down:
+        parent = tree.parent[row]
+        if parent != NO_PARENT:
+            found[row] = parent if roles[parent] in wanted else found[parent]
+    return found
+
+
+def grain(*times: int) -> int:
+    """The resolution (ns) that these times show: the coarsest clock whose ticks all of them are."""
+    return next((g for g in _GRAINS if all(t % g == 0 for t in times)), 1)
+
+
+def runs_backwards(before: int, after: int) -> bool:
+    """Whether a time that must not be earlier than another is, by more than the clocks' resolution hides."""
+    if before < 0 or after < 0 or after >= before:
+        return False
+    return before - after >= max(grain(before), grain(after))
+
+
+class Event(msgspec.Struct, frozen=True, gc=False):
+    """Entering or leaving a span. `row` is the span's."""
+
+    row: int
+    leaving: bool = False
+
+
+
+
+def order_events(
+    tree: Tree,
+    kept: Sequence[int],
+    left: frozenset[int],
+    precedence: Sequence[tuple[int, int]],
+    rank: Callable[[int], int],
+) -> list[Event]:
+    """The events of the rows `kept`, in causal order. Rows in `left` have a second event when they end; `precedence`
+    holds pairs of rows of which the first is finished before the second begins; `rank` breaks ties of time."""
+    timeline = _Timeline(tree, kept, left, rank)
+    for before, after in precedence:
+        timeline.require(before, after)
+    return timeline.sorted()
+
+
+class _Timeline:
+    """Events as numbers: 2 × row for entering, 2 × row + 1 for leaving."""
+
+    def __init__(self, tree: Tree, kept: Sequence[int], left: frozenset[int], rank: Callable[[int], int]) -> None:
+        self.tree = tree
+        self.left = left
+        self.rank = rank
+        self.kept = frozenset(kept)
+        self.edges: list[tuple[int, int]] = []
+        self.numbers = [2 * row for row in kept]
+        self.numbers.extend(2 * row + 1 for row in kept if row in left)
+        self._nest(kept)
+
+    def _nest(self, kept: Sequence[int]) -> None:
+        """A span is entered after the nearest kept span above it, and left after all that lies below."""
+        above = self._kept_above()
+        for row in kept:
+            over = above[row]
+            if row in self.left:
+                self.edges.append((2 * row, 2 * row + 1))
+            if over != NO_PARENT:
+                self.edges.append((2 * over, 2 * row))
+                if over in self.left:
+                    self.edges.append((self._last(row), 2 * over + 1))
+
+    def _kept_above(self) -> list[int]:
+        above = [NO_PARENT] * len(self.tree.spans)
+        for row in self.tree.down:
+            parent = self.tree.parent[row]
+            if parent != NO_PARENT:
+                above[row] = parent if parent in self.kept else above[parent]
+        return above
+
+    def _last(self, row: int) -> int:
+        return 2 * row + 1 if row in self.left else 2 * row
+
+    def require(self, before: int, after: int) -> None:
+        self.edges.append((self._last(before), 2 * after))
+
+    def key(self, number: int) -> tuple[int, int, int, int]:
+        row, leaving = divmod(number, 2)
+        span = self.tree.spans[row]
+        depth = self.tree.depth[row]
+        if leaving:
+            return (span.ended_at, -depth, 0, row)
+        return (span.start, depth, self.rank(row), row)
+
+    def sorted(self) -> list[Event]:
+        """By the clocks where that breaks no rule, else by the rules, the clocks deciding what they leave open."""
+        keys = {number: self.key(number) for number in self.numbers}
+        by_clock = sorted(self.numbers, key=keys.__getitem__)
+        place = {number: i for i, number in enumerate(by_clock)}
+        if any(place[a] > place[b] for a, b in self.edges):
+            by_clock = self._by_rule(keys)
+        return [Event(number >> 1, bool(number & 1)) for number in by_clock]
+
+    def _by_rule(self, keys: dict[int, tuple[int, int, int, int]]) -> list[int]:
+        """Kahn's topological sort, the earliest key first; rules that contradict each other yield to the clocks."""
+        waits = dict.fromkeys(self.numbers, 0)
+        after: dict[int, list[int]] = {}
+        for a, b in self.edges:
+            after.setdefault(a, []).append(b)
+            waits[b] += 1
+        ready = [(keys[n], n) for n in self.numbers if not waits[n]]
+        heapify(ready)
+        out: list[int] = []
+        done: set[int] = set()
+        stuck = sorted(self.numbers, key=keys.__getitem__, reverse=True)
+        while len(out) < len(self.numbers):
+            if not ready:
+                while stuck[-1] in done:
+                    stuck.pop()
+                heappush(ready, (keys[stuck[-1]], stuck[-1]))
+            _, number = heappop(ready)
+            if number in done:
+                continue
+            done.add(number)
+            out.append(number)
+            for later in after.get(number, ()):
+                waits[later] -= 1
+                if not waits[later] and later not in done:
+                    heappush(ready, (keys[later], later))
+        return out

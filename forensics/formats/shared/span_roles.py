@@ -1,0 +1,157 @@
+"""What does each span of a trace stand for, and which record the same call twice? Roles by the tables of `span_names`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.jsonvalue import text_of
+from forensics.formats.shared import span_names as names
+from forensics.formats.shared.span_messages import MessageReader, Said
+from forensics.formats.shared.span_names import Role
+from forensics.formats.shared.span_order import NO_PARENT, Tree, nearest_above
+from forensics.formats.shared.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CLIENT, PRODUCER, SERVER = 3, 4, 2
+_SCOPES = frozenset({Role.AGENT, Role.TOOL})
+_CALLS = frozenset({Role.AGENT, Role.TOOL, Role.MODEL})
+OUTSIDE = frozenset({Role.RETRIEVER, Role.MEMORY, Role.HTTP, Role.DATABASE, Role.MESSAGING, Role.REMOTE_AGENT})
+"""Roles that leave the agent otherwise than by a tool."""
+
+
+def role_of(span: Span) -> Role:
+    """By its operation, its runner, else by the attributes that it carries."""
+    attributes = span.attributes
+    operation = attributes.get("gen_ai.operation.name")
+    if operation is not None:
+        role = names.ROLE_OF_OPERATION.get(text_of(operation))
+        if role is not None:
+            return role
+    runner = names.ROLE_OF_RUNNER.get(span.text(names.RUNNER))
+    if runner is not None:
+        return runner
+    if span.text(names.MCP_METHOD) == "tools/call":
+        return Role.TOOL
+    for carried, meaning in names.ROLE_OF_ATTRIBUTES:
+        if any(name in attributes for name in carried):
+            return meaning
+    if any(event.name.startswith("gen_ai.") for event in span.events):
+        return Role.MODEL
+    return _client_role(span)
+
+
+def _client_role(span: Span) -> Role:
+    if span.get(names.MESSAGING) and span.kind in (CLIENT, PRODUCER):
+        return Role.MESSAGING
+    if span.get(names.DATABASE) and span.kind != SERVER:
+        return Role.DATABASE
+    if span.foreign:
+        return Role.FOREIGN
+    if span.kind == CLIENT and (span.get(names.HTTP_METHOD) or span.get(names.RPC_METHOD)):
+        return Role.HTTP
+    return Role.OTHER
+
+
+class Cast(msgspec.Struct):
+    """The spans of one trace with what each stands for, by row of `tree.spans`.
+
+    `within` is the nearest agent, tool or model span above, `scope` the nearest agent or tool; `twin` maps a span that
+    records again what another one records to that one; `answers` and `prompts` hold the messages of model spans.
+    """
+
+    tree: Tree
+    roles: list[Role]
+    within: list[int]
+    scope: list[int]
+    twin: dict[int, int]
+    twins_of: dict[int, list[int]]
+    answers: dict[int, Said]
+    prompts: dict[int, Said]
+
+    @property
+    def spans(self) -> list[Span]:
+        return self.tree.spans
+
+    def rows(self, *wanted: Role) -> list[int]:
+        """The rows of these roles that are no twin, in order."""
+        return [row for row, role in enumerate(self.roles) if role in wanted and row not in self.twin]
+
+
+def cast(tree: Tree, messages: MessageReader) -> Cast:
+    """Give every span of a trace its role."""
+    roles = [role_of(span) for span in tree.spans]
+    for row, span in enumerate(tree.spans):
+        if roles[row] is Role.AGENT and span.kind == CLIENT and span.parent and not tree.children[row]:
+            roles[row] = Role.REMOTE_AGENT
+    answers = {}
+    for row, role in enumerate(roles):
+        if role is Role.MODEL and (said := messages.answer(tree.spans[row])) is not None:
+            answers[row] = said
+    within = nearest_above(tree, roles, _CALLS)
+    found = Cast(tree, roles, within, nearest_above(tree, roles, _SCOPES), {}, {}, answers, {})
+    _pair_twins(found)
+    for row in found.rows(Role.MODEL):
+        for one in (row, *found.twins_of.get(row, ())):
+            said = messages.prompt(tree.spans[one])
+            if said is not None:
+                found.prompts[row] = said
+                break
+    return found
+
+
+# twins: one call that two instrumentations recorded ------------------------------------------------------------------
+
+
+def _pair_twins(found: Cast) -> None:
+    for inner, outer in _twins(found):
+        outer = found.twin.get(outer, outer)
+        found.twin[inner] = outer
+        found.twins_of.setdefault(outer, []).append(inner)
+
+
+def _twins(found: Cast) -> Iterator[tuple[int, int]]:
+    inner_models: dict[int, list[int]] = {}
+    for row in found.tree.down:
+        over = found.within[row]
+        if over == NO_PARENT or found.roles[row] is not found.roles[over]:
+            continue
+        if found.roles[row] is Role.TOOL and _same_call(found.spans[over], found.spans[row]):
+            yield row, over
+        elif found.roles[row] is Role.MODEL:
+            inner_models.setdefault(over, []).append(row)
+    for over, inner in inner_models.items():
+        yield from _model_twins(found, over, inner)
+
+
+def _same_call(outer: Span, inner: Span) -> bool:
+    ids = [s.text(names.TOOL_CALL_ID) for s in (outer, inner)]
+    if all(ids):
+        return ids[0] == ids[1]
+    if tool_name(outer) != tool_name(inner):
+        return False
+    one, other = (s.payload(names.TOOL_ARGUMENTS) for s in (outer, inner))
+    return one is None or other is None or bytes(one) == bytes(other)
+
+
+def _model_twins(found: Cast, over: int, inner: list[int]) -> Iterator[tuple[int, int]]:
+    """A model span around another: the same request where they say the same or one says nothing; a span that says
+    nothing around several requests is only their wrapper."""
+    outer = found.answers.get(over)
+    if outer is None and len(inner) > 1:
+        yield over, inner[0]
+        return
+    for row in inner:
+        said = found.answers.get(row)
+        if said is None or outer is None or said.messages[0].key == outer.messages[0].key:
+            if outer is None and said is not None:
+                outer = found.answers[over] = said
+            yield row, over
+
+
+def tool_name(span: Span) -> str:
+    """The tool that a span ran: its attribute, else its name without the operation."""
+    return span.text(names.TOOL_NAME) or span.name.removeprefix("execute_tool ").removeprefix("tool.") or "tool"

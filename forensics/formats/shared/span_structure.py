@@ -1,0 +1,108 @@
+"""What is wrong with the shape of a trace? Spans that stand twice, parents that are missing, clocks that contradict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forensics.core.evidence import Basis
+from forensics.core.findings import finding
+from forensics.core.sanitise import one_line
+from forensics.formats.shared.span_names import Role
+from forensics.formats.shared.span_order import NO_PARENT, runs_backwards
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from forensics.core.build import TraceBuilder
+    from forensics.core.reading import EvidenceBuilder
+    from forensics.formats.shared.span_order import Tree
+    from forensics.formats.shared.span_roles import Cast
+    from forensics.formats.shared.spans import Span
+
+_LOCATORS = 100  # of one finding; its message says how many spans there are
+
+
+def note(builder: TraceBuilder, code: str, message: str, spans: Sequence[Span]) -> None:
+    """A finding about spans, with their places."""
+    places = builder.trace.places
+    locators = tuple(places.locator(s.place, s.pointer) for s in spans[:_LOCATORS])
+    builder.note(finding(code, message, locators=locators, basis=Basis.DERIVED))
+
+
+def distinct(spans: Iterable[Span], builder: TraceBuilder, build: EvidenceBuilder) -> list[Span]:
+    """One span an id. What was exported twice is one span; two stories under one id are a gap."""
+    kept: dict[str, Span] = {}
+    for span in sorted(spans, key=lambda s: (s.id, s.start, s.end, s.name, s.place, s.pointer)):
+        first = kept.setdefault(span.id or f"no id {len(kept)}", span)
+        if first is span:
+            continue
+        if _says_the_same(first, span):
+            build.counts.duplicate_records += 1
+            note(builder, "duplicate_record", f"the span {one_line(span.id, 40)} stands twice", [first, span])
+        else:
+            message = f"two different spans carry the id {one_line(span.id, 40)}"
+            note(builder, "duplicate_record_id", message, [first, span])
+            builder.gap("duplicate_record_id", message, span.spot)
+    return list(kept.values())
+
+
+def _says_the_same(one: Span, other: Span) -> bool:
+    if (one.name, one.parent, one.start, one.end, one.failed) != (other.name, other.parent, other.start, other.end, other.failed):
+        return False
+    return {k: bytes(v) for k, v in one.attributes.items()} == {k: bytes(v) for k, v in other.attributes.items()}
+
+
+def check_structure(cast: Cast, builder: TraceBuilder) -> None:
+    """Say what is missing from the tree or contradicts itself in it."""
+    _check_links(cast.tree, builder)
+    _check_clocks(cast, builder)
+    _check_ties(cast, builder)
+
+
+def _check_links(tree: Tree, builder: TraceBuilder) -> None:
+    for parent, orphans in tree.missing.items():
+        found = [tree.spans[row] for row in orphans]
+        which = "a span hangs" if len(found) == 1 else f"{len(found)} spans hang"
+        message = f"{which} under the span {one_line(parent, 40)}, which is not in the evidence"
+        note(builder, "orphan_span", message, found)
+        builder.gap("orphan_span", message, found[0].spot)
+    for row in tree.cyclic:
+        span = tree.spans[row]
+        message = f"the parent links of the span {one_line(span.id, 40)} lead back to it"
+        note(builder, "cycle", message, [span])
+        builder.gap("cycle", message, span.spot)
+    if len(tree.roots) > 1:
+        message = f"the trace has {len(tree.roots)} spans that name no parent"
+        note(builder, "multiple_roots", message, [tree.spans[row] for row in tree.roots])
+
+
+def _check_clocks(cast: Cast, builder: TraceBuilder) -> None:
+    spans, parents = cast.spans, cast.tree.parent
+    for row, span in enumerate(spans):
+        above = parents[row]
+        if above != NO_PARENT and span.start < spans[above].start and runs_backwards(spans[above].start, span.start):
+            message = f"the span {one_line(span.name, 60)} starts before its parent {one_line(spans[above].name, 60)}"
+            note(builder, "causality_violation", message, [span, spans[above]])
+        if span.end < span.start and runs_backwards(span.start, span.end):
+            note(builder, "negative_duration", f"the span {one_line(span.name, 60)} ends before it starts", [span])
+
+
+def check_asked_first(turn: Span, tool: Span, builder: TraceBuilder) -> None:
+    """A tool can't start before the model turn that asked for it."""
+    if tool.start < turn.start and runs_backwards(turn.start, tool.start):
+        message = f"the span {one_line(tool.name, 60)} starts before the model turn that asked for it"
+        note(builder, "causality_violation", message, [tool, turn])
+
+
+def _check_ties(cast: Cast, builder: TraceBuilder) -> None:
+    """Sibling tools that started at the same tick: their order is that of the request, they may have run in parallel."""
+    started: dict[tuple[int, int], list[int]] = {}
+    for row in cast.rows(Role.TOOL):
+        if cast.spans[row].start >= 0:
+            started.setdefault((cast.tree.parent[row], cast.spans[row].start), []).append(row)
+    tied = [row for rows in started.values() if len(rows) > 1 for row in rows]
+    if tied:
+        spans = [cast.spans[row] for row in tied]
+        named = ", ".join(one_line(s.name, 40) for s in spans[:4])
+        message = f"{len(spans)} tool spans start at the same tick as another ({named}): ordered as they were asked for; they may have run in parallel"
+        note(builder, "time_tie", message, spans)

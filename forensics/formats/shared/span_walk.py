@@ -1,0 +1,436 @@
+"""What did the agent do, told from its spans? Walks the spans of every trace in causal order and tells the builder.
+
+A lane is one conversation (`span_lanes`). Spans that leave the agent otherwise than by a tool (retriever, memory, HTTP,
+database, messaging) are boundary calls unless they lie inside a tool call or the model request (CONTRACT: boundary call).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.agreement import agree
+from forensics.core.build import Spot
+from forensics.core.classes import ToolFacts
+from forensics.core.evidence import Basis
+from forensics.core.jsonvalue import decode, text_of, unfold
+from forensics.core.sanitise import one_line
+from forensics.core.trace import NOWHERE, Boundary, Payload, StepKind
+from forensics.formats.shared import span_names as names
+from forensics.formats.shared.span_calls import error_type, failure_of, is_pause, other_execution, tool_execution
+from forensics.formats.shared.span_facts import FactReader
+from forensics.formats.shared.span_lanes import Scope, Scopes
+from forensics.formats.shared.span_messages import MessageReader, Said
+from forensics.formats.shared.span_names import Role
+from forensics.formats.shared.span_order import NO_PARENT, Event, build_tree, order_events
+from forensics.formats.shared.span_roles import OUTSIDE, Cast, cast
+from forensics.formats.shared.span_structure import check_asked_first, check_structure, distinct, note
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from forensics.core.build import Execution, Lane
+    from forensics.core.messages import Message
+    from forensics.core.reading import EvidenceBuilder
+    from forensics.formats.shared.spans import Span
+
+_AGENTS = frozenset({Role.AGENT, Role.WORKFLOW})
+
+
+def walk_spans(spans: Sequence[Span], build: EvidenceBuilder) -> None:
+    """Tell the builder every trace of these spans, the earliest first. The order of `spans` changes nothing."""
+    by_trace: dict[str, list[Span]] = {}
+    for span in spans:
+        by_trace.setdefault(span.trace, []).append(span)
+    first = {trace: min((s.start for s in found if s.start >= 0), default=NOWHERE) for trace, found in by_trace.items()}
+    walks = []
+    for trace in sorted(by_trace, key=lambda t: (first[t], t)):
+        walk = TraceWalk(trace, by_trace.pop(trace), build)
+        walk.run()
+        walks.append(walk.ending(first[trace]))
+    _infer_reruns(walks, build)
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """What the walk of one trace leaves for the comparison with others: who ran with what input, and was it a rerun."""
+
+    trace: str
+    started: int
+    identity: tuple[str, str] | None
+    replayed: bool
+
+
+def _infer_reruns(walks: list[Ending], build: EvidenceBuilder) -> None:
+    """A rerun that names no source (older releases) is one of the latest earlier run of that agent with that input."""
+    originals: dict[tuple[str, str], str] = {}
+    for walk in walks:
+        if walk.identity is None:
+            continue
+        trace = build.trace(walk.trace).trace
+        if not walk.replayed:
+            originals[walk.identity] = walk.trace
+        elif trace.rerun_of is None:
+            trace.rerun_of = originals.get(walk.identity)
+            trace.rerun_basis = Basis.INFERRED
+
+
+class TraceWalk:
+    """One trace on its way to the builder."""
+
+    def __init__(self, trace_id: str, spans: Iterable[Span], build: EvidenceBuilder) -> None:
+        self.id = trace_id
+        self.build = build
+        self.builder = build.trace(trace_id)
+        self.messages = MessageReader()
+        tree = build_tree(distinct(spans, self.builder, build))
+        self.cast = cast(tree, self.messages)
+        self.scopes = Scopes(self.cast, self.builder)
+        self.facts = FactReader(self.builder.trace)
+        self.around_agents = {self.cast.scope[row] for row in self.cast.rows(Role.AGENT)}
+        self.first_prompt = self._first_prompts()
+        self.last_text: Payload | None = None
+        self.asked_at: dict[str, int] = {}
+        self.two_events: frozenset[int] = frozenset()
+        self._running: dict[int, tuple[Lane, int, Execution]] = {}
+        self._told_errors: set[str] = set()
+
+    @property
+    def spans(self) -> list[Span]:
+        return self.cast.spans
+
+    def run(self) -> None:
+        """Walk the trace."""
+        check_structure(self.cast, self.builder)
+        self._count()
+        for event in self._events():
+            self._visit(event)
+        self._say_what_is_not_read()
+        self._say_how_it_ended()
+
+    def ending(self, started: int) -> Ending:
+        """What other traces of the evidence are compared with."""
+        self.builder.trace.started = started
+        agent = next((s for s, role in zip(self.spans, self.cast.roles, strict=True) if role is Role.AGENT), None)
+        told = agent.get(names.AGENT_INPUT) if agent is not None else None
+        identity = (agent.text(names.AGENT_NAME), text_of(told[1])) if agent is not None and told else None
+        return Ending(self.id, started, identity, any(_is_replayed(span) for span in self.spans))
+
+    def _count(self) -> None:
+        counts = self.build.counts
+        counts.roots += len(self.cast.tree.roots)
+        counts.missing_spans.extend(self.cast.tree.missing)
+        for row in self.cast.rows(Role.MODEL):
+            counts.input_tokens += _number(self.spans[row].payload(names.INPUT_TOKENS))
+            counts.output_tokens += _number(self.spans[row].payload(names.OUTPUT_TOKENS))
+
+    # the order ---------------------------------------------------------------------------------------------------
+
+    def _events(self) -> list[Event]:
+        kept = [row for row in range(len(self.spans)) if self._is_told(row)]
+        self.two_events = frozenset(self._left(kept))
+        pairs = list(self._precedence())
+        return order_events(self.cast.tree, kept, self.two_events, pairs, self._rank)
+
+    def _is_told(self, row: int) -> bool:
+        role = self.cast.roles[row]
+        if row in self.cast.twin or role is Role.FOREIGN:
+            return False
+        if role in OUTSIDE:
+            around = self.cast.within[row]
+            return around == NO_PARENT or self.cast.roles[around] is Role.AGENT
+        return role is not Role.OTHER or self.spans[row].failed
+
+    def _left(self, kept: list[int]) -> set[int]:
+        """The rows that end after something was told inside them: agents, workflows, tools around other steps."""
+        left: set[int] = set()
+        for row in kept:
+            if self.cast.roles[row] in _AGENTS:
+                left.add(row)
+            above = self.cast.scope[row]
+            while above != NO_PARENT and above not in left:
+                if self.cast.roles[above] is Role.TOOL and above not in self.cast.twin:
+                    left.add(above)
+                above = self.cast.scope[above]
+        return left
+
+    def _precedence(self) -> Iterable[tuple[int, int]]:
+        """Who asked comes before what ran, and what ran before who was shown its result; by ids that occur once."""
+        tools = self.cast.rows(Role.TOOL)
+        asked = _unique((p.recorded_id, row) for row, said in self.cast.answers.items() if row not in self.cast.twin for p in said.messages[0].calls)
+        ran = _unique((self.spans[row].text(names.TOOL_CALL_ID), row) for row in tools)
+        for row, said in self.cast.answers.items():
+            self.asked_at.update({p.recorded_id: i for i, p in enumerate(said.messages[0].calls) if p.recorded_id and asked.get(p.recorded_id) == row})
+        for recorded_id, row in ran.items():
+            asker = asked.get(recorded_id, NO_PARENT)
+            if asker != NO_PARENT and row != NO_PARENT:
+                check_asked_first(self.spans[asker], self.spans[row], self.builder)
+                yield asker, row
+        yield from self._shown_after(ran)
+
+    def _shown_after(self, ran: dict[str, int]) -> Iterable[tuple[int, int]]:
+        seen: set[str] = set()
+        for row, said in self.cast.prompts.items():
+            for message in said.messages:
+                for part in message.results:
+                    tool = ran.get(part.recorded_id or "", NO_PARENT)
+                    if tool != NO_PARENT and part.recorded_id not in seen:
+                        seen.add(part.recorded_id or "")
+                        yield tool, row
+
+    def _rank(self, row: int) -> int:
+        """The place in its request of the call that a tool span carries out."""
+        return self.asked_at.get(self.spans[row].text(names.TOOL_CALL_ID), 0) if self.cast.roles[row] is Role.TOOL else 0
+
+    def _first_prompts(self) -> dict[int, Said]:
+        """For each span the first prompt that was captured below it."""
+        found: dict[int, Said] = {}
+        for row, said in self.cast.prompts.items():
+            while row != NO_PARENT and row not in found:
+                found[row] = said
+                row = self.cast.tree.parent[row]
+        return found
+
+    # the walk ----------------------------------------------------------------------------------------------------
+
+    def _visit(self, event: Event) -> None:
+        row, role = event.row, self.cast.roles[event.row]
+        if role is Role.TOOL:
+            self._tool(row, leaving=event.leaving)
+        elif role is Role.MODEL:
+            self._model(row)
+        elif role in _AGENTS:
+            (self._leave_agent if event.leaving else self._enter_agent)(row)
+        elif role in OUTSIDE:
+            self._outside(row, role)
+        else:
+            self._tell_step(row, role)
+
+    def _step(self, kind: StepKind, row: int, found: tuple[str, Payload] | None, *, name: str = "", at: int = NOWHERE) -> None:
+        span = self.spans[row]
+        spot = Spot(span.place, span.where(found[0]) if found else span.pointer, at if at >= 0 else span.start)
+        self.builder.step(kind, spot, name=name, agent=self.scopes.agent(row), payload=found[1] if found else None)
+
+    def _tell_step(self, row: int, role: Role) -> None:
+        span = self.spans[row]
+        if role is Role.GUARDRAIL:
+            name = span.text(names.GUARDRAIL_NAME) or span.name
+            self._step(StepKind.GUARDRAIL, row, span.get(names.GUARDRAIL_SAYS), name=name)
+        elif role is Role.HANDOFF:
+            self._step(StepKind.HANDOFF, row, None, name=span.name)
+        self._tell_error(row)
+
+    def _tell_error(self, row: int) -> None:
+        """A failure that no call tells: once, though every span above it repeats the exception."""
+        span = self.spans[row]
+        failure = failure_of(span)
+        if failure is None or is_pause(span) or text_of(failure) in self._told_errors:
+            return
+        self._told_errors.add(text_of(failure))
+        spot = Spot(span.place, span.pointer, span.ended_at)
+        self.builder.step(StepKind.ERROR, spot, name=error_type(span), agent=self.scopes.agent(row), payload=failure)
+
+    # agents ------------------------------------------------------------------------------------------------------
+
+    def _enter_agent(self, row: int) -> None:
+        """Facts about tools, and what the agent was told where no prompt of its model turns shows it."""
+        span, shown = self.spans[row], self.first_prompt.get(row)
+        self.facts.read(span, self.scopes.server(row))
+        if shown is None:
+            self._unshown_prompt(row)
+        told = span.get(names.AGENT_INPUT)
+        if told is not None and not _shows(shown, told[1]):
+            self._step(StepKind.USER, row, told)
+
+    def _unshown_prompt(self, row: int) -> None:
+        span = self.spans[row]
+        system = span.get(names.SYSTEM_PROMPT)
+        if system is not None:
+            self._step(StepKind.SYSTEM, row, system)
+        said = self.messages.prompt(span)
+        if said is not None:
+            self._feed(self.scopes.inside(row), said, span)
+
+    def _leave_agent(self, row: int) -> None:
+        span = self.spans[row]
+        if self.cast.roles[row] is Role.AGENT and not self.scopes.inside(row).asked_model:
+            self._without_turns(row)
+        told = span.get(names.AGENT_OUTPUT)
+        if told is not None:
+            if not self._was_said(row, told[1]):
+                self._step(StepKind.OTHER, row, told, name="final output", at=span.ended_at)
+        elif self.cast.roles[row] is Role.AGENT:
+            self._final_messages(row)
+        self._tell_error(row)
+
+    def _final_messages(self, row: int) -> None:
+        said = self.messages.answer(self.spans[row])
+        if said is None or said.messages[0].text is None or self._was_said(row, said.messages[0].text):
+            return
+        spot = Spot(self.spans[row].place, said.pointer + said.messages[0].pointer, self.spans[row].ended_at)
+        agent = self.scopes.agent(row)
+        self.builder.step(StepKind.OTHER, spot, name="final output", agent=agent, payload=said.messages[0].text)
+
+    def _was_said(self, row: int, output: Payload) -> bool:
+        """Whether the last model turn (of the agent, or of the whole trace for a workflow) said an output."""
+        last = self.scopes.inside(row).last_text if self.cast.roles[row] is Role.AGENT else self.last_text
+        told = text_of(output).strip()
+        return not told or (last is not None and (text_of(last).strip() in (told, *_outputs(told))))
+
+    def _without_turns(self, row: int) -> None:
+        """An agent acts by asking its model: one without any model turn was recorded in part."""
+        span = self.spans[row]
+        said = self.messages.listed(span, names.WHOLE_CONVERSATION)
+        if said is not None:
+            self._feed(self.scopes.inside(row), said, span)
+            return
+        agent = one_line(self.scopes.agent(row), 40)
+        self.builder.gap("evidence_gap", f"the agent {agent} ran and none of its model turns is in the evidence", span.spot)
+
+    # model turns -------------------------------------------------------------------------------------------------
+
+    def _model(self, row: int) -> None:
+        span, scope = self.spans[row], self.scopes.around(row)
+        prompt, answer = self.cast.prompts.get(row), self.cast.answers.get(row)
+        scope.asked_model = True
+        self.facts.read(span, self.scopes.server(row))
+        lane = self._feed(scope, prompt, span)
+        if (prompt is not None and prompt.cut) or (answer is not None and answer.cut):
+            self._say_cut(span)
+        model = span.text(names.MODEL)
+        if answer is not None:
+            message = answer.messages[0]
+            self.builder.respond(lane, message, Spot(span.place, answer.pointer, span.ended_at), model=model)
+            scope.last_text = self.last_text = message.text
+            self._check_finish(span, message)
+        elif failure_of(span) is None:
+            self.builder.silent_turn(lane, Spot(span.place, span.pointer, span.ended_at), model=model)
+        self._tell_error(row)
+
+    def _feed(self, scope: Scope, said: Said | None, span: Span) -> Lane:
+        lane = self.scopes.shown(scope, said)
+        if said is not None:
+            self.builder.feed(lane, said.messages, Spot(span.place, said.pointer, span.start))
+        return lane
+
+    def _check_finish(self, span: Span, message: Message) -> None:
+        """A turn that ended to call tools and shows none is a gap (CONTRACT)."""
+        if message.calls:
+            return
+        told = span.payload(names.FINISH)
+        ends = unfold(decode(told).value) if told is not None else message.finish
+        if any(end in names.ENDED_FOR_TOOLS for end in (ends if isinstance(ends, list) else [ends]) if isinstance(end, str)):
+            self.builder.gap("evidence_gap", "the turn ended to call tools and shows none", span.spot)
+
+    def _say_cut(self, span: Span) -> None:
+        message = f"a text of the span {one_line(span.name, 60)} is cut inside its JSON"
+        note(self.builder, "truncated_payload", message, [span])
+        self.builder.gap("truncated_payload", message, span.spot)
+
+    # tools and other calls ---------------------------------------------------------------------------------------
+
+    def _tool(self, row: int, *, leaving: bool) -> None:
+        if leaving:
+            lane, call, ran = self._running.pop(row)
+            self.builder.end(lane, call, ran)
+            return
+        span, server = self.spans[row], self.scopes.server(row)
+        spans = [span, *(self.spans[twin] for twin in self.cast.twins_of.get(row, ()))]
+        ran = tool_execution(spans, server, Boundary.SUB_AGENT if row in self.around_agents else Boundary.TOOL)
+        lane = self.scopes.asked(self.scopes.around(row), ran.tool, ran.recorded_id or "")
+        self._tool_facts(span, ran.tool, server)
+        if row in self.two_events:
+            self._running[row] = (lane, self.builder.begin(lane, ran), ran)
+        else:
+            self.builder.execute(lane, ran)
+
+    def _tool_facts(self, span: Span, tool: str, server: str) -> None:
+        described, declared = span.payload(names.TOOL_DESCRIPTION), span.payload(names.REPLAY_CLASS)
+        if described is None and declared is None and tool in self.builder.trace.facts:
+            return
+        self.facts.add(
+            ToolFacts(
+                tool,
+                server=server or None,
+                description=text_of(described) if described is not None else None,
+                replay_class=text_of(declared) if declared is not None else None,
+                locator=self.build.places.locator(span.place, span.pointer),
+            )
+        )
+
+    def _outside(self, row: int, role: Role) -> None:
+        span, server = self.spans[row], self.scopes.server(row)
+        ran, http = other_execution(span, role, server)
+        locator = self.build.places.locator(span.place, span.pointer)
+        self.facts.add(ToolFacts(ran.tool, server=server or None, http=http, locator=locator))
+        self.builder.execute(self.scopes.asked(self.scopes.around(row), ran.tool, ""), ran)
+
+    # the end -----------------------------------------------------------------------------------------------------
+
+    def _say_what_is_not_read(self) -> None:
+        """A trace of which nothing can be interpreted must not look like one without calls."""
+        unread = [row for row in range(len(self.spans)) if self._is_unread(row)]
+        if unread:
+            vocabularies = ", ".join(sorted({self.spans[row].foreign for row in unread}))
+            message = f"{len(unread)} spans in a vocabulary that is not read: {vocabularies}"
+            spot = self.spans[unread[0]].spot
+            self.build.once("dialect", message, spot)
+            self.builder.gap("evidence_gap", message, spot)
+        elif all(role is Role.OTHER for role in self.cast.roles):
+            message = "no span of this trace says what an agent did in a vocabulary that is read"
+            self.builder.gap("evidence_gap", message, self.spans[0].spot)
+
+    def _is_unread(self, row: int) -> bool:
+        span, role = self.spans[row], self.cast.roles[row]
+        if not span.foreign or row in self.cast.twin:
+            return False
+        if role is Role.MODEL:
+            return row not in self.cast.answers and not span.failed
+        if role is Role.TOOL:
+            return span.get(names.TOOL_RESULT) is None and failure_of(span) is None
+        return role is Role.FOREIGN
+
+    def _say_how_it_ended(self) -> None:
+        trace = self.builder.trace
+        for span in self.spans:
+            source = span.text(names.SOURCE_TRACE)
+            if source:
+                trace.rerun_of, trace.rerun_basis = source, Basis.RECORDED
+        roots = [self.spans[row] for row in self.cast.tree.roots]
+        if any(s.failed or s.text(names.AGENT_STATUS) not in ("", "completed") for s in roots):
+            trace.ended_normally = False
+        elif roots and all(s.end >= 0 for s in roots):
+            trace.ended_normally = True
+
+
+def _unique(pairs: Iterable[tuple[str | None, int]]) -> dict[str, int]:
+    """The row of each id; -1 for one that stands more often and so orders nothing."""
+    found: dict[str, int] = {}
+    for recorded_id, row in pairs:
+        if recorded_id:
+            found[recorded_id] = NO_PARENT if recorded_id in found else row
+    return found
+
+
+def _is_replayed(span: Span) -> bool:
+    return span.text(names.REPLAY_MODE) == "recorded" or bool(span.text(names.SOURCE_TRACE))
+
+
+def _number(payload: Payload | None) -> int:
+    data = b"" if payload is None else bytes(payload).strip(b'"')
+    return int(data) if data.isdigit() and len(data) < 16 else 0
+
+
+def _shows(said: Said | None, told: Payload) -> bool:
+    """Whether a prompt shows what an agent was told, in whatever notation."""
+    if said is None:
+        return False
+    text = text_of(told).strip()
+    shown = [m.text for m in said.messages if m.text is not None]
+    return not text or any(text in text_of(m) or agree(m, told) is not None for m in shown)
+
+
+def _outputs(told: str) -> list[str]:
+    """The texts inside an output that is an object, as a chain wraps its last agent's."""
+    value = unfold(told)
+    return [v.strip() for v in value.values() if isinstance(v, str)] if isinstance(value, dict) else []

@@ -1,0 +1,133 @@
+"""What does one span say, whatever container it came in? Its ids, times, status, and attributes as plain JSON payloads.
+
+The readers of span formats (OTLP, the stores of span-writing frameworks) make these; `span_walk` tells the builder.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.build import Spot
+from forensics.core.jsonvalue import text_of
+from forensics.core.trace import NOWHERE, Payload
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Attributes = dict[str, Payload]
+
+_HEX_ID = re.compile(r"[0-9a-fA-F]{16}(?:[0-9a-fA-F]{16})?")
+_BASE64_SIZES = {12: 8, 24: 16}
+_NO_ID = frozenset({"", "0" * 16, "0" * 32})
+
+
+class Event(msgspec.Struct, frozen=True, gc=False):
+    """Something that happened inside a span: an exception, a message of the older conventions. `pointer` as in Span."""
+
+    name: str
+    attributes: Attributes
+    pointer: str
+
+
+class Span(msgspec.Struct, frozen=True, gc=False):
+    """One span. Ids are lower-case hex where they can be (`parent` is "" at a root), times nanoseconds since the epoch
+    (-1: not recorded), `kind` the number of OTLP (3 client, 4 producer), `failed` its error status.
+
+    `attributes` holds only names that are read, each as plain JSON; `pointer` stands for the span inside its place;
+    `slots` says at which index of an attribute *list* each name stood (None: the attributes are an object).
+    `foreign` names the vocabulary of attributes that are not read; `tainted` is a code where the span says a name twice.
+    """
+
+    trace: str
+    id: str
+    parent: str
+    name: str
+    start: int
+    end: int
+    kind: int
+    failed: bool
+    status_message: Payload | None
+    attributes: Attributes
+    events: tuple[Event, ...]
+    place: int
+    pointer: str
+    slots: tuple[int, ...] | None = None
+    foreign: str = ""
+    service: str = ""
+    tainted: str | None = None
+
+    def get(self, names: Sequence[str]) -> tuple[str, Payload] | None:
+        """The first of these attributes that is there and not null, with its name."""
+        attributes = self.attributes
+        for name in names:
+            payload = attributes.get(name)
+            if payload is not None:
+                return name, payload
+        return None
+
+    def payload(self, names: Sequence[str]) -> Payload | None:
+        """The payload of the first of these attributes that is there."""
+        found = self.get(names)
+        return None if found is None else found[1]
+
+    def text(self, names: Sequence[str]) -> str:
+        """The text of the first of these attributes that is there, else ""."""
+        found = self.get(names)
+        return "" if found is None else text_of(found[1])
+
+    def where(self, name: str) -> str:
+        """The JSON Pointer of an attribute, inside the span's place."""
+        if self.slots is None:
+            return f"{self.pointer}/attributes/{escape(name)}"
+        slot = self.slots[list(self.attributes).index(name)]
+        return f"{self.pointer}/attributes/{slot}/value/stringValue"
+
+    @property
+    def spot(self) -> Spot:
+        return Spot(self.place, self.pointer, self.start)
+
+    @property
+    def ended_at(self) -> int:
+        """When it ended, or when it began where no end is recorded."""
+        return self.end if self.end >= 0 else self.start
+
+
+def escape(name: str) -> str:
+    """A name as one token of a JSON Pointer (RFC 6901)."""
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def hex_id(recorded: str) -> tuple[str, bool]:
+    """An id as lower-case hex, and whether it was base64 (protobuf's JSON writes bytes so, OTLP's rule is hex).
+
+    A text that is hex of the right length is hex, though it may be base64 as well; "" and zeros are no id. What is
+    neither is kept as it stands.
+    """
+    if _HEX_ID.fullmatch(recorded):
+        lowered = recorded.lower()
+        return ("" if lowered in _NO_ID else lowered), False
+    size = _BASE64_SIZES.get(len(recorded))
+    if size is not None:
+        try:
+            decoded = base64.b64decode(recorded, validate=True)
+        except (binascii.Error, ValueError):
+            decoded = b""
+        if len(decoded) == size:
+            return ("" if not any(decoded) else decoded.hex()), True
+    return recorded, False
+
+
+def nanoseconds(recorded: object) -> int:
+    """Nanoseconds since the epoch from OTLP's text or number, or -1 where there is none; never through a float."""
+    if isinstance(recorded, int) and not isinstance(recorded, bool):
+        return recorded if recorded > 0 else NOWHERE
+    if isinstance(recorded, float):
+        return int(recorded) if recorded > 0 and recorded < 1e20 else NOWHERE
+    if isinstance(recorded, str) and recorded.isascii() and recorded.isdigit() and len(recorded) < 20:
+        return int(recorded) or NOWHERE
+    return NOWHERE
