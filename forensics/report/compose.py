@@ -197,6 +197,7 @@ def trace_row(analysis: TraceAnalysis, numbering: Numbering) -> TraceRow:
             minted.setdefault(handle.call, []).append(spell_surrogates(handle.value))
     return TraceRow(
         id=spell_surrogates(trace.id),
+        evidence=trace.places.evidence,
         agents=[spell_surrogates(a) for a in trace.agents],
         format=trace.format,
         steps=len(trace),

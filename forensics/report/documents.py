@@ -246,6 +246,7 @@ class TraceRow(Document):
     """One agent run."""
 
     id: str
+    evidence: int
     agents: list[str]
     format: str
     steps: int
@@ -286,7 +287,8 @@ class AuditDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StepRow(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "class"}, omit_defaults=True):
-    """One step: what it is, where it stands, what it says."""
+    """One step: what it is, where it stands, what it says. `bytes` (only for a step that was asked for by number) is the
+    head of what stands in the evidence, as text; length (bytes) and digest are those of the whole."""
 
     index: int
     trace: str
@@ -304,6 +306,8 @@ class StepRow(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "clas
     class_: str | None = None
     decision: str | None = None
     bytes: str | None = None
+    bytes_length: int | None = None
+    bytes_sha256: str | None = None
 
 
 class PromptRow(msgspec.Struct, frozen=True, kw_only=True):
