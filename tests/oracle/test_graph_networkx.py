@@ -261,6 +261,8 @@ def naive_retries(trace: Trace) -> list[tuple[Call, Call]]:
     """For each call the one before it with the same request that was answered last, if that one did not settle."""
     found = []
     for call in trace.calls:
+        if call.arguments is None:  # not recorded: nobody knows what was asked
+            continue
         same = [c for c in trace.calls if (c.tool, c.arguments) == (call.tool, call.arguments) and c is not call]
         answered = [c for c in same if max(c.step, c.result_step) < call.step and c.outcome is not Outcome.ABSENT]
         last = max(answered, key=lambda c: max(c.step, c.result_step), default=None)
