@@ -85,10 +85,10 @@ def _is_cut(cut: object, whole: object) -> bool:
     if not isinstance(cut, str):
         return False
     mark = _CUT_MARK.search(cut)
-    if mark is None or mark.start() == 0:
+    if mark is None:
         return False
-    head = cut[: mark.start()]
-    return any(text.startswith(head) for text in _texts(whole) | {_compact(whole)})
+    head = cut[: mark.start()].rstrip(".… \n")
+    return bool(head) and any(text.startswith(head) for text in _texts(whole) | {_compact(whole)})
 
 
 def _compact(value: object) -> str:

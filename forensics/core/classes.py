@@ -147,6 +147,9 @@ class Classification(msgspec.Struct, frozen=True):
 
     @property
     def vouched(self) -> bool:
+        """Whether strict accepts what the effect rests on; a shipped pack vouches only where the policy trusts it."""
+        if self.rests_on is RestsOn.PACK:
+            return any(p.source is Source.PACK and p.trusted for p in self.evidence)
         return self.rests_on in VOUCHED
 
 

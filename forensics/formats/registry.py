@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from forensics.formats.shared.source import Source
 
 _MODULES: dict[str, str] = {
+    "fastaiagent-db": "forensics.formats.fastaiagent_db",
+    "fastaiagent-json": "forensics.formats.fastaiagent_json",
+    "otlp": "forensics.formats.otlp",
     "openai-chat": "forensics.formats.openai_chat",
     "openai-responses": "forensics.formats.openai_responses",
     "anthropic-messages": "forensics.formats.anthropic_messages",
