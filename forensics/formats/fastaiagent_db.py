@@ -117,6 +117,7 @@ class _SpanRows:
             tuple(_events(events)) if len(events) > 2 else (),
             place,
             "",
+            ("attributes",) * len(told),
             tainted=tainted,
         )
 

@@ -16,7 +16,7 @@ from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.lines import BOM
 from forensics.formats.shared.span_names import WANTED
 from forensics.formats.shared.span_walk import walk_spans
-from forensics.formats.shared.spans import Event, Span
+from forensics.formats.shared.spans import Attributes, Event, Span
 from forensics.formats.shared.vocabulary import Fields, fields_of, items_of, present, text
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _spans(fields: Fields, trace: str, place: int, tainted: str | None, build: E
 
 def _span(told: Fields, trace: str, place: int, pointer: str, tainted: str | None) -> Span:
     start = nanoseconds(present(told, "started_at"))
-    attributes = fields_of(told["attributes"]) if "attributes" in told else {}
+    attributes, slots = _attributes(told)
     duration = text(told, "duration_ms")
     return Span(
         trace,
@@ -82,12 +82,29 @@ def _span(told: Fields, trace: str, place: int, pointer: str, tainted: str | Non
         0,
         text(told, "status").upper() == "ERROR",
         None,
-        {WANTED[k]: v for k, v in attributes.items() if k in WANTED and bytes(v) != b"null"},
+        attributes,
         tuple(_events(told, pointer)),
         place,
         pointer,
+        slots,
         tainted=tainted,
     )
+
+
+_SECTIONS = ("attributes", "input", "output")
+
+
+def _attributes(told: Fields) -> tuple[Attributes, tuple[str, ...]]:
+    """The attributes that are read, and for each the object that holds it: the export parts them into three."""
+    found: Attributes = {}
+    slots: list[str] = []
+    for section in _SECTIONS:
+        for key, payload in fields_of(told[section]).items() if section in told else ():
+            name = WANTED.get(key)
+            if name is not None and name not in found and bytes(payload) != b"null":
+                found[name] = payload
+                slots.append(section)
+    return found, tuple(slots)
 
 
 def _is_number(text_of_number: str) -> bool:

@@ -39,7 +39,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     (-1: not recorded), `kind` the number of OTLP (3 client, 4 producer), `failed` its error status.
 
     `attributes` holds only names that are read, each as plain JSON; `pointer` stands for the span inside its place;
-    `slots` says at which index of an attribute *list* each name stood (None: the attributes are an object).
+    `slots` says for each name where it stood: an index of the attribute *list*, or the object that holds it.
     `foreign` names the vocabulary of attributes that are not read; `tainted` is a code where the span says a name twice.
     """
 
@@ -56,7 +56,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     events: tuple[Event, ...]
     place: int
     pointer: str
-    slots: tuple[int, ...] | None = None
+    slots: tuple[int | str, ...]
     foreign: str = ""
     service: str = ""
     tainted: str | None = None
@@ -82,9 +82,9 @@ class Span(msgspec.Struct, frozen=True, gc=False):
 
     def where(self, name: str) -> str:
         """The JSON Pointer of an attribute, inside the span's place."""
-        if self.slots is None:
-            return f"{self.pointer}/attributes/{escape(name)}"
         slot = self.slots[list(self.attributes).index(name)]
+        if isinstance(slot, str):
+            return f"{self.pointer}/{slot}/{escape(name)}"
         return f"{self.pointer}/attributes/{slot}/value/stringValue"
 
     @property
