@@ -1,0 +1,161 @@
+"""Which options come from a configuration file, and from which file? Never from the folder of the evidence.
+
+`forensics.toml`, or `[tool.forensics]` in `pyproject.toml`, of the working folder or the nearest folder above it, up to
+the root of the git checkout or the home folder. Whoever wrote the trace may have written a file beside it, so a file
+in the folder of the evidence, or below it, is never read.
+"""
+
+from __future__ import annotations
+
+import datetime
+import glob
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forensics.cli.options import SEVERITIES, Settings
+from forensics.cli.output import note
+from forensics.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+FILE, PROJECT = "forensics.toml", "pyproject.toml"
+KEYS = ("policy", "rules", "fail_on", "format", "as_of", "input_format")
+_STDIN = "-"
+
+
+def settle(asked: dict[str, Any], detail: int, evidence: Any, formats: tuple[str, ...]) -> Settings:
+    """What was asked for on the command line and, where it says nothing, in the configuration file.
+
+    Raises ConfigurationError for a file that can't be read, an unknown key or a wrong value."""
+    given = {name: value for name, value in asked.items() if value not in (None, ())}
+    quiet = Settings(detail=detail)
+    found = _find(Path.cwd(), _folders_of(evidence), quiet)
+    configured = {} if found is None else _checked(*found, formats)
+    used = {key: value for key, value in configured.items() if key in asked and key not in given}
+    if found is not None and used:
+        note(f"{', '.join(used)} from {found[0].name}", quiet)
+    return Settings(**{**used, **given, "detail": detail})
+
+
+# where ---------------------------------------------------------------------------------------------------------------
+
+
+def _folders_of(evidence: Any) -> list[Path]:
+    """The folders that hold the evidence, links followed."""
+    places: Sequence[str] = [] if evidence is None else [evidence] if isinstance(evidence, str) else evidence
+    return [_folder_of(place) for place in places if place != _STDIN]
+
+
+def _folder_of(place: str) -> Path:
+    path = Path(place)
+    if path.is_dir():
+        return path.resolve()
+    while glob.has_magic(str(path)):
+        path = path.parent
+        if not glob.has_magic(str(path)):
+            return path.resolve()
+    return path.resolve().parent
+
+
+def _find(start: Path, evidence: list[Path], quiet: Settings) -> tuple[Path, dict[str, Any]] | None:
+    """The nearest configuration file with its table."""
+    for folder in _upwards(start.resolve()):
+        if any(folder.is_relative_to(place) for place in evidence):
+            _say_skipped(folder, quiet)
+            continue
+        found = _in_folder(folder)
+        if found is not None:
+            return found
+    return None
+
+
+def _say_skipped(folder: Path, quiet: Settings) -> None:
+    own, project = folder / FILE, folder / PROJECT
+    if own.is_file() or (project.is_file() and b"tool.forensics" in project.read_bytes()):
+        name = FILE if own.is_file() else PROJECT
+        note(f"{name} is not read: it stands in the folder of the evidence", quiet)
+
+
+def _upwards(start: Path) -> Iterator[Path]:
+    """The working folder and those above it, up to a git root or the home folder; where neither is above, only the
+    working folder, so that nobody's file in a shared folder such as /tmp is picked up."""
+    home = Path.home()
+    chain = [start, *start.parents]
+    end = next((n for n, folder in enumerate(chain) if folder == home or (folder / ".git").exists()), 0)
+    yield from chain[: end + 1]
+
+
+def _in_folder(folder: Path) -> tuple[Path, dict[str, Any]] | None:
+    own, project = folder / FILE, folder / PROJECT
+    if own.is_file():
+        return own, _toml(own)
+    table = _toml(project).get("tool", {}).get("forensics") if project.is_file() else None
+    return None if table is None else (project, table)
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"{path.name} can't be read: {error}", hint="correct it or move it away") from None
+
+
+# what ----------------------------------------------------------------------------------------------------------------
+
+
+def _checked(path: Path, table: dict[str, Any], formats: tuple[str, ...]) -> dict[str, Any]:
+    if not isinstance(table, dict):
+        raise ConfigurationError(f"{path.name}: tool.forensics is no table")
+    unknown = [key for key in table if key not in KEYS]
+    if unknown:
+        text = f"{path.name}: unknown key{'s' if len(unknown) > 1 else ''} {', '.join(unknown)}"
+        raise ConfigurationError(text, hint=f"the keys are: {', '.join(KEYS)}")
+    return {key: _value(path, key, value, formats) for key, value in table.items()}
+
+
+def _value(path: Path, key: str, value: Any, formats: tuple[str, ...]) -> Any:
+    if key == "rules":
+        rules = [value] if isinstance(value, str) else value
+        if isinstance(rules, list) and all(isinstance(rule, str) for rule in rules):
+            return tuple(path.parent / rule for rule in rules)
+    elif key == "as_of":
+        day = _day(value)
+        if day is not None:
+            return day
+    elif isinstance(value, str) and value in _allowed(key, value, formats):
+        return str(path.parent / value) if key == "policy" and value not in ("strict", "inject") else value
+    raise ConfigurationError(f"{path.name}: {key} can't be {value!r}", hint=_WANTED[key])
+
+
+_WANTED = {
+    "policy": "strict, inject or the path of a policy file",
+    "rules": "a list of paths",
+    "fail_on": f"one of: {', '.join(SEVERITIES)}",
+    "format": "text or json",
+    "as_of": "a date such as 2026-03-01",
+    "input_format": "a name that `forensics formats` lists",
+}
+
+
+def _allowed(key: str, value: str, formats: tuple[str, ...]) -> tuple[str, ...]:
+    if key == "fail_on":
+        return SEVERITIES
+    if key == "format":
+        return formats
+    if key == "input_format":
+        from forensics.formats.registry import names
+
+        return names()
+    return (value,)
+
+
+def _day(value: Any) -> datetime.date | None:
+    if type(value) is datetime.date:
+        return value
+    try:
+        return datetime.date.fromisoformat(value)
+    except (TypeError, ValueError):
+        return None

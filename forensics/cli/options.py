@@ -1,0 +1,127 @@
+"""Which options do the commands share, and what do they come to, with the configuration file?"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    import datetime
+
+    from forensics.api import Options
+
+SEVERITIES = ("info", "low", "medium", "high", "critical")
+TEXT_JSON = ("text", "json")
+
+Body = Callable[..., Any]
+
+
+class Settings(NamedTuple):
+    """What was asked for, on the command line or else in the configuration file. `detail` is -1 (quiet), 0, 1 or more."""
+
+    format: str = "text"
+    rules: tuple[Path, ...] = ()
+    policy: str | None = None
+    input_format: str | None = None
+    trace: str | None = None
+    fail_on: str = "high"
+    as_of: datetime.date | None = None
+    detail: int = 0
+
+    def options(self) -> Options:
+        """The same for the library."""
+        from forensics.api import Options
+
+        return Options(
+            policy=self.policy,
+            rules=self.rules,
+            input_format=self.input_format,
+            trace=self.trace,
+            as_of=self.as_of,
+        )
+
+
+def _format_names(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from forensics.formats.registry import names
+
+    return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+
+
+def _known_format(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    if value is None:
+        return None
+    from forensics.formats.registry import names
+
+    if value not in names():
+        raise click.BadParameter(f"there is no format {value!r}; one of: {', '.join(names())}")
+    return value
+
+
+def _date(_context: click.Context, _parameter: click.Parameter, value: Any) -> datetime.date | None:
+    return None if value is None else value.date()
+
+
+_OPTIONS: dict[str, Callable[[Body], Body]] = {
+    "rules": click.option(
+        "--rules",
+        type=click.Path(exists=True, path_type=Path),
+        multiple=True,
+        help="More rule packs: a file, or a folder of *.yaml. Repeatable.",
+    ),
+    "policy": click.option(
+        "--policy", metavar="strict|inject|PATH", help="The policy to judge by.  [default: strict]"
+    ),
+    "input_format": click.option(
+        "--input-format",
+        metavar="NAME",
+        callback=_known_format,
+        shell_complete=_format_names,
+        help="Read as this format, without recognising it (see `forensics formats`).",
+    ),
+    "trace": click.option("--trace", metavar="ID", help="Only this trace."),
+    "fail_on": click.option(
+        "--fail-on",
+        type=click.Choice(SEVERITIES),
+        help="A finding from this severity on ends with exit code 1.  [default: high]",
+    ),
+    "as_of": click.option(
+        "--as-of",
+        type=click.DateTime(["%Y-%m-%d"]),
+        metavar="DATE",
+        callback=_date,
+        help="The day by which expiry dates are judged.  [default: today, UTC]",
+    ),
+}
+JUDGING = ("rules", "policy", "as_of")
+READING = ("input_format", "trace")
+
+
+def shared(*names: str, formats: tuple[str, ...] = TEXT_JSON) -> Callable[[Body], Body]:
+    """The shared options of these names, with --format and -q/-v; the command gets them as `settings`.
+
+    Its parameter `evidence` (one place, several, or None) decides which configuration file may be read.
+    """
+
+    def wrap(body: Body) -> Body:
+        @functools.wraps(body)
+        def run(**given: Any) -> Any:
+            from forensics.cli.config import settle
+
+            asked = {name: given.pop(name) for name in ("format", *names)}
+            detail = given.pop("verbose") - given.pop("quiet")
+            settings = settle(asked, detail, given.get("evidence"), formats)
+            return body(**given, settings=settings)
+
+        run = click.option("-v", "--verbose", count=True, help="Show more.")(run)
+        run = click.option("-q", "--quiet", is_flag=True, help="Show less: verdicts, and no notes.")(run)
+        for name in reversed(names):
+            run = _OPTIONS[name](run)
+        about = "text for a person, the document for a program.  [default: text]"
+        return click.option("--format", type=click.Choice(formats), help=about)(run)
+
+    return wrap

@@ -1,0 +1,134 @@
+"""Which commands are there, and how does each end? A lazy click group: a command is imported when it is called.
+
+The table of names and one-line helps is static, so that `--help` imports no command (PERFORMANCE: start-up); a test
+compares it with the commands' own docstrings.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any, NoReturn
+
+import click
+
+from forensics import __version__
+from forensics.core.sanitise import visible
+from forensics.errors import ForensicsError, RuleError
+
+USAGE, FAULT, INTERRUPTED = 2, 70, 130
+
+_COMMANDS = {
+    "audit": ("forensics.cli.commands.audit", "Say whether a run may be repeated, and why not."),
+    "inspect": ("forensics.cli.commands.inspect", "Show every step and tuple; works on refused and damaged traces too."),
+    "classify": ("forensics.cli.commands.classify", "Say what each tool or call does to the world, with the evidence."),
+    "policy": ("forensics.cli.commands.policy", "Draft a policy file, or check one."),
+    "formats": ("forensics.cli.commands.formats", "List what is read, and what each format carries and lacks."),
+    "schema": ("forensics.cli.commands.schema", "Print the JSON Schema of a document or of a file that you write."),
+}
+
+_EPILOG = """\b
+Examples:
+  forensics audit trace.json
+  forensics inspect trace.json --step 6
+  forensics audit runs/ --format json > audit.json
+
+\b
+Exit codes:
+  0   cleared, and no finding at or above --fail-on
+  1   refused, or a finding at or above --fail-on
+  2   the command was used wrongly
+  3   could not tell: nothing could be read
+  70  a fault of this program
+
+\b
+Options may also stand in forensics.toml, or under [tool.forensics] in
+pyproject.toml, of the working folder or a folder above it.
+
+\b
+Shell completion, for bash (zsh and fish alike):
+  eval "$(_FORENSICS_COMPLETE=bash_source forensics)"
+"""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are named in a table of name to (module, help) and imported on demand."""
+
+    def __init__(self, *args: Any, table: dict[str, tuple[str, str]], **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.table = table
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.table:
+            return None
+        command: click.Command = importlib.import_module(self.table[cmd_name][0]).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with the nearest name where there is no such command."""
+        if args and args[0] not in self.table and not args[0].startswith("-"):
+            raise click.UsageError(f"There is no command {args[0]!r}; one of: {', '.join(self.table)}.", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, about) in self.table.items()])
+
+
+class Program(LazyGroup):
+    """The outermost group. It turns every way a command can end into an exit code (CONTRACT: exit codes)."""
+
+    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> NoReturn:
+        """Run and leave with the exit code; `standalone_mode` is click's, and changes nothing here."""
+        try:
+            code = super().main(*args, standalone_mode=False, **extra)
+        except click.exceptions.Abort:
+            sys.exit(INTERRUPTED)
+        except click.ClickException as error:
+            sys.exit(_say_usage(error))
+        except ForensicsError as error:
+            sys.exit(_say_error(error))
+        except Exception as error:  # noqa: BLE001 - the last line of defence: never a bare traceback
+            sys.exit(_fault(error))
+        sys.exit(code or 0)
+
+
+def _say_usage(error: click.ClickException) -> int:
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        click.echo(context.get_usage(), err=True)
+        click.echo(f"Try '{context.command_path} --help' for help.", err=True)
+    click.echo(f"Error: {visible(error.format_message())}", err=True)
+    return error.exit_code
+
+
+def _say_error(error: ForensicsError) -> int:
+    faults = error.faults if isinstance(error, RuleError) and len(error.faults) > 1 else (error.message,)
+    for fault in faults:
+        click.echo(f"Error: {visible(fault)}", err=True)
+    if error.hint:
+        click.echo(f"Hint: {visible(error.hint)}", err=True)
+    return USAGE
+
+
+def _fault(error: Exception) -> int:
+    from forensics.cli.faults import report
+
+    report(error)
+    return FAULT
+
+
+@click.group(
+    cls=Program,
+    table=_COMMANDS,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, "--version", prog_name="forensics")
+def program() -> None:
+    """Read the trace of an agent's run: what did it do, and may it be repeated?"""

@@ -1,0 +1,27 @@
+"""Which JSON Schemas are published? One a document, and one for each kind of file that a person writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from forensics.report.documents import DOCUMENTS, schema_of
+from forensics.rules.model import policy_schema, rule_pack_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_FILES: dict[str, Callable[[], dict[str, Any]]] = {"policy": policy_schema, "rules": rule_pack_schema}
+ALIASES = {"rule-pack": "rules"}
+
+
+def names() -> tuple[str, ...]:
+    """The names of all schemas."""
+    return (*DOCUMENTS, *_FILES)
+
+
+def schema(name: str) -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of that name. Raises KeyError for a name that is none."""
+    name = ALIASES.get(name, name)
+    if name in DOCUMENTS:
+        return schema_of(name)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_FILES[name]()}

@@ -1,0 +1,38 @@
+"""What does a document say to a person at a terminal? One layout a document; it sees the document and nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from forensics.report.documents import (
+    AuditDocument,
+    ClassificationDocument,
+    FormatsDocument,
+    InspectionDocument,
+    PolicyCheckDocument,
+)
+from forensics.report.terminal_audit import audit
+from forensics.report.terminal_classes import classification
+from forensics.report.terminal_inspect import inspection
+from forensics.report.terminal_page import Page
+from forensics.report.terminal_tables import formats, policy_check
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from forensics.report.terminal_page import Line
+
+_LAYOUTS: dict[type, Callable[[Page, Any], None]] = {
+    AuditDocument: audit,
+    InspectionDocument: inspection,
+    ClassificationDocument: classification,
+    FormatsDocument: formats,
+    PolicyCheckDocument: policy_check,
+}
+
+
+def lines_of(document: object, *, width: int = 80, detail: int = 0) -> list[Line]:
+    """The document as lines. `width` is in cells; `detail` -1 shows the verdicts alone, 1 and more shows more."""
+    page = Page(width, detail)
+    _LAYOUTS[type(document)](page, document)
+    return page.lines

@@ -1,0 +1,80 @@
+"""How does an audit read at a terminal? Verdict first, then what decides, what took effect, and what it rests on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forensics.report.terminal_effects import effects, handles, tools
+from forensics.report.terminal_evidence import evidence, not_read
+from forensics.report.terminal_findings import Findings, findings, reasons
+from forensics.report.terminal_page import Span, name, plural
+from forensics.report.terminal_verdict import overview, reruns, verdict, verdict_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from forensics.report.documents import AuditDocument, InspectionDocument, TraceRow
+    from forensics.report.terminal_page import Page
+
+    Head = AuditDocument | InspectionDocument
+
+MANY = 10  # traces; beyond it one line a trace, and only the gravest in full
+GRAVEST = 3
+_LEVELS = ("static", "inject", "dynamic")
+
+
+def audit(page: Page, document: Head) -> None:
+    """Lay out the head that audit and inspection share."""
+    not_read(page, document)
+    found = Findings(document)
+    runs = [trace for trace in document.traces if trace.rerun_of is None] or document.traces
+    again = [trace for trace in document.traces if trace not in runs] if runs is not document.traces else []
+    if len(document.traces) > MANY:
+        overview(page, document)
+        runs = _gravest(runs, found)
+        again = [trace for trace in again if any(trace.rerun_of and trace.rerun_of.trace == run.id for run in runs)]
+        page.title(f"The {plural(len(runs), 'trace')} to look at first")
+    if page.detail < 0:
+        for trace in runs if len(document.traces) <= MANY else ():
+            verdict_line(page, document, trace)
+        return
+    for trace in runs:
+        _trace(page, document, trace, found, _of(trace, again))
+    _strays(page, document, runs, again)
+    findings(page, found.left(), "Findings" if len(document.traces) > 1 else "Findings about the evidence")
+    evidence(page, document)
+
+
+def _gravest(runs: Sequence[TraceRow], found: Findings) -> list[TraceRow]:
+    """The traces with the gravest findings, then the lowest level; in the order of the document."""
+    order = sorted(range(len(runs)), key=lambda n: (-found.gravest(runs[n]), _LEVELS.index(runs[n].verdict.level), n))
+    return [runs[n] for n in sorted(order[:GRAVEST])]
+
+
+def _of(trace: TraceRow, again: Sequence[TraceRow]) -> list[TraceRow]:
+    return [
+        other
+        for other in again
+        if other.rerun_of is not None and other.rerun_of.trace == trace.id and other.evidence == trace.evidence
+    ]
+
+
+def _trace(page: Page, document: Head, trace: TraceRow, found: Findings, again: Sequence[TraceRow]) -> None:
+    page.blank()
+    verdict(page, document, trace)
+    effects(page, trace)
+    tools(page, trace)
+    handles(page, trace)
+    findings(page, found.take(trace), "Findings")
+    reasons(page, trace)
+    reruns(page, trace, again)
+
+
+def _strays(page: Page, document: Head, runs: Sequence[TraceRow], again: Sequence[TraceRow]) -> None:
+    """Reruns whose original is not in the evidence."""
+    for trace in again:
+        if trace.rerun_of is not None and all(trace not in _of(run, again) for run in runs):
+            page.blank()
+            verdict_line(page, document, trace)
+            page.line(Span(f"a rerun of {name(trace.rerun_of.trace)}, which is not in the evidence"), first="  ")
+            reruns(page, None, [trace])

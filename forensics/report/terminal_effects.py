@@ -1,0 +1,156 @@
+"""Which calls took effect, what are the tools, and which values did they mint? Three sections of an audit."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from forensics.report.terminal_page import Span, cells, name, plural, short, value
+from forensics.report.terminal_verdict import flow
+
+if TYPE_CHECKING:
+    from forensics.report.documents import CallRow, ToolRow, TraceRow
+    from forensics.report.terminal_page import Page
+
+MARKS = {"side-effecting": "!", "handle-returning": "#", "idempotent": "="}
+LEGEND = "! side-effecting   # handle-returning   = idempotent   ~ volatile"
+_MOST = 50
+_HANDLES = 30
+
+
+def moment(at: str | None) -> str:
+    """`2026-07-01 10:00:00Z`: the document's time without what is zero."""
+    if at is None:
+        return ""
+    whole, _, fraction = at.removesuffix("Z").partition(".")
+    fraction = fraction.rstrip("0")
+    return whole.replace("T", " ") + (f".{fraction}" if fraction else "") + "Z"
+
+
+# what took effect ----------------------------------------------------------------------------------------------------
+
+
+def effects(page: Page, trace: TraceRow) -> None:
+    """Each write with time, target, handle, outcome and how often; equal calls stand together."""
+    groups = _alike([call for call in trace.calls if call.effect != "none"])
+    page.title("What took effect")
+    if not groups:
+        page.line("nothing: no call of this run is known or feared to change anything", first="  ")
+    for group in groups[:_MOST]:
+        _effect(page, group)
+    page.more(len(groups) - _MOST)
+
+
+def _alike(calls: list[CallRow]) -> list[list[CallRow]]:
+    groups: dict[tuple[str, str], list[CallRow]] = {}
+    for call in calls:
+        key = (call.tool, json.dumps(call.arguments, sort_keys=True, default=str))
+        groups.setdefault(key, []).append(call)
+    return list(groups.values())
+
+
+def _effect(page: Page, group: list[CallRow]) -> None:
+    call = group[0]
+    when = moment(call.at)
+    often = "once" if len(group) == 1 else f"{len(group)} times (steps {', '.join(str(c.step) for c in group[:20])})"
+    page.line(
+        f"step {call.step}{'  ' + when if when else ''}  ", Span(name(call.tool), call.class_), "  ",
+        Span(often, "" if len(group) == 1 else "high"), first="  ",
+    )  # fmt: skip
+    if call.arguments is not None:
+        page.line(Span(value(call.arguments, 160), "quote"), first="    with ", rest="         ")
+    page.line(_outcome(group), *_minted(group), first="    ")
+
+
+_DID = {
+    "recorded": "done",
+    "failed": "failed",
+    "denied": "denied, not run",
+    "indeterminate": "may have taken effect",
+    "absent": "its result is absent",
+}
+_KIND = {
+    "overwriting": "overwrites",
+    "repeating": "adds an effect each time",
+    "irreversible": "can't be undone",
+    "unknown": "effect unknown",
+}
+
+
+def _outcome(group: list[CallRow]) -> str:
+    said = [_DID[call.outcome] + (f" ({call.absence})" if call.absence else "") for call in group]
+    return f"{', '.join(dict.fromkeys(said))}; {_KIND[group[0].effect]}"
+
+
+def _minted(group: list[CallRow]) -> list[Span]:
+    values = [value for call in group for value in call.minted]
+    if not values:
+        return []
+    shown = [name(value) for value in values[:6]] + ([f"and {len(values) - 6} more"] if len(values) > 6 else [])  # noqa: PLR2004 - a line's worth
+    return [Span("; minted "), Span(", ".join(shown), "handle")]
+
+
+# tools ---------------------------------------------------------------------------------------------------------------
+
+
+def tools(page: Page, trace: TraceRow) -> None:
+    """One line a tool: marks, class, effect, result, what it rests on, calls, name."""
+    called = [tool for tool in trace.tools if tool.calls or page.detail > 0]
+    if not trace.tools:
+        return
+    page.title("Tools")
+    rows = [_cells(tool) for tool in called]
+    header = ("", "class", "effect", "result", "rests on", "calls", "tool")
+    widths = [max(cells(row[n]) for row in [header, *rows]) for n in range(len(header) - 1)]
+    if rows:
+        _row(page, header, widths, "dim")
+    for tool, row in zip(called, rows, strict=True):
+        _row(page, row, widths, tool.class_)
+        if page.detail > 0:
+            basis(page, tool, indent=8)
+    uncalled = len(trace.tools) - len(called)
+    if uncalled:
+        page.line(Span(f"and {plural(uncalled, 'tool')} offered and not called (-v lists them)", "dim"), first="  ")
+    if rows:
+        page.line(Span(LEGEND, "dim"), first="  ")
+
+
+def mark(labels: list[str]) -> str:
+    """The marks of the labels, one character each."""
+    return "".join(MARKS.get(label, "~") for label in labels)
+
+
+def _cells(tool: ToolRow) -> tuple[str, ...]:
+    return (mark(tool.labels), tool.class_, tool.effect, tool.result, tool.rests_on, str(tool.calls), _full_name(tool))
+
+
+def _full_name(tool: ToolRow) -> str:
+    return name(tool.name) if tool.server is None else f"{name(tool.name)} of {name(tool.server)}"
+
+
+def _row(page: Page, row: tuple[str, ...], widths: list[int], style: str) -> None:
+    *fixed, last = row
+    padded = [text + " " * (width - cells(text)) for text, width in zip(fixed, widths, strict=True)]
+    padded[5] = fixed[5].rjust(widths[5])
+    page.line(Span("  ".join(padded[:2]), style), "  " + "  ".join([*padded[2:], last]), first="  ", rest="      ")
+
+
+def basis(page: Page, tool: ToolRow, indent: int) -> None:
+    """Each piece of evidence of a tool on one line."""
+    for piece in tool.basis:
+        rule = f" [{piece.rule}]" if piece.rule else ""
+        page.line(f"{piece.source}: {short(piece.says, 300)}{rule}", first=" " * indent, rest=" " * (indent + 2))
+
+
+# handles -------------------------------------------------------------------------------------------------------------
+
+
+def handles(page: Page, trace: TraceRow) -> None:
+    """Every value that a call brought into the trace, and its way; minted ones first."""
+    if not trace.handles:
+        return
+    page.title("Handles")
+    shown = sorted(trace.handles, key=lambda handle: handle.kind == "reference")
+    for handle in shown[:_HANDLES]:
+        page.line(*flow(trace, handle), Span(f" ({handle.kind})", "dim"), first="  ", rest="    ")
+    page.more(len(shown) - _HANDLES)

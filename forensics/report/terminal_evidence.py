@@ -1,0 +1,96 @@
+"""What was read, how much of it, and what could not be read? The first and the last lines of every text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forensics.report.terminal_page import Span, name, plural, short
+
+if TYPE_CHECKING:
+    from forensics.report.documents import AuditDocument, CountsRow, EvidenceRow, InspectionDocument, Place
+    from forensics.report.terminal_page import Page
+
+    Head = AuditDocument | InspectionDocument
+
+_SHOWN = 20
+_LISTED = 12
+
+
+def not_read(page: Page, document: Head) -> None:
+    """One line for each evidence that could not be read: name, code, message, hint."""
+    for row in document.evidence:
+        if row.status == "refused":
+            error = row.error
+            why = "" if error is None else f": {error.code}: {short(error.message, 300)}; {short(error.hint, 300)}"
+            page.line(Span("NOT READ", "refused"), f" {name(row.name)}{why.removesuffix('; ')}", rest="         ")
+
+
+def evidence(page: Page, document: Head) -> None:
+    """Name, format, coverage and digest of each evidence, and the counts over all of them."""
+    rows = [row for row in document.evidence if row.status != "refused"]
+    page.title("Evidence")
+    for row in rows[: len(rows) if page.detail > 0 else _SHOWN]:
+        _row(page, row)
+    if page.detail <= 0:
+        page.more(len(rows) - _SHOWN)
+    unread = len(document.evidence) - len(rows)
+    if unread:
+        page.line(f"{unread} of {plural(len(document.evidence), 'evidence', 'evidences')} not read", first="  ")
+    _counts(page, document.counts)
+    page.line(
+        Span(f"policy {name(document.policy.name)} {document.policy.digest[:19]}, rules {document.rules.digest[:19]}, "
+             f"forensics {document.tool.version}", "dim"), first="  ", rest="    ",
+    )  # fmt: skip
+
+
+def _row(page: Page, row: EvidenceRow) -> None:
+    dialect = "" if row.dialect is None else f" ({name(row.dialect)})"
+    page.line(f"{name(row.name)}: {row.format}{dialect}, {row.coverage}, {plural(row.size, 'byte')}", first="  ", rest="    ")
+    page.line(Span(f"sha256 {row.sha256}", "dim"), first="    ")
+
+
+def _counts(page: Page, counts: CountsRow) -> None:
+    read = [
+        plural(counts.records, "record"),
+        plural(counts.traces, "trace"),
+        plural(counts.model_calls, "model call"),
+        plural(counts.tool_calls, "tool call"),
+        f"{counts.paired} paired with a result",
+    ]
+    page.line(", ".join(read), first="  ", rest="    ")
+    if counts.input_tokens or counts.output_tokens:
+        page.line(f"{counts.input_tokens} input tokens, {counts.output_tokens} output tokens", first="  ")
+    amiss = {
+        "bad lines": [str(n) for n in counts.bad_lines],
+        "duplicate records": counts.duplicate_records,
+        "recovered records": counts.recovered_records,
+        "unanswered calls": [name(i) for i in counts.unanswered],
+        "results without a call": [name(i) for i in counts.orphan_results],
+        "missing spans": [name(i) for i in counts.missing_spans],
+    }
+    for label, found in amiss.items():
+        if found:
+            page.line(f"{label}: {_listed(found)}", first="  ", rest="    ")
+
+
+def _listed(found: int | list[str]) -> str:
+    if isinstance(found, int):
+        return str(found)
+    more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+    return ", ".join(found[:_LISTED]) + more
+
+
+def place(where: Place) -> str:
+    """A locator in words: `line 12`, `offset 340`, `spans row 3`, with its JSON Pointer."""
+    parts = []
+    if where.member is not None:
+        parts.append(name(where.member))
+    if where.table is not None:
+        parts.append(f"{name(where.table)} row {where.row}")
+    if where.line is not None:
+        parts.append(f"line {where.line}")
+    elif where.offset is not None:
+        parts.append(f"offset {where.offset}")
+    if where.pointer:
+        parts.append(short(where.pointer, 100))
+    return " ".join(parts) or "the whole evidence"

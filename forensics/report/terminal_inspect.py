@@ -1,0 +1,143 @@
+"""How does an inspection read? The head of an audit, then every step and every tuple."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from forensics.report.terminal_audit import audit
+from forensics.report.terminal_effects import mark, moment
+from forensics.report.terminal_evidence import place
+from forensics.report.terminal_findings import where
+from forensics.report.terminal_page import Span, name, short, value
+from forensics.report.terminal_verdict import flow
+
+if TYPE_CHECKING:
+    from forensics.report.documents import InspectionDocument, StepRow, TraceRow, TupleRow
+    from forensics.report.terminal_page import Page
+
+_TUPLES = 200
+_STEPS = 2_000
+_TEXT = 2_000
+_EXCERPT = 300
+
+
+def inspection(page: Page, document: InspectionDocument) -> None:
+    """Lay out an inspection: of everything, or of one step (the only row then, with its bytes)."""
+    if len(document.steps) == 1 and document.steps[0].bytes is not None:
+        _one_step(page, document, document.steps[0])
+        return
+    audit(page, document)
+    if page.detail < 0:
+        return
+    page.title("Steps")
+    several = len(document.traces) > 1
+    for row in document.steps[:_STEPS]:
+        _step(page, row, several=several)
+    page.more(len(document.steps) - _STEPS)
+    page.title("Tuples")
+    for pair in document.tuples[:_TUPLES]:
+        _tuple(page, pair)
+    page.more(len(document.tuples) - _TUPLES)
+
+
+def _step(page: Page, row: StepRow, *, several: bool) -> None:
+    words = [row.kind]
+    if row.name:
+        words.append(name(row.name))
+    if row.agent:
+        words.append(f"agent {name(row.agent)}")
+    if several:
+        words.append(f"trace {name(row.trace, 12)}")
+    if row.at is not None:
+        words.append(moment(row.at))
+    if row.kind == "tool_call" and row.class_ is not None:
+        words.append(f"[{row.occurrence}] {row.class_}, {row.decision}")
+    page.line(Span(f"{row.index:>4}", "dim"), "  " + "  ".join(words), first="", rest="        ")
+    said = _said(row)
+    if said:
+        page.quote(said, indent=6, limit=_TEXT)
+
+
+def _said(row: StepRow) -> str:
+    if row.text is not None:
+        return row.text
+    if row.value is None:
+        return ""
+    return row.value if isinstance(row.value, str) else _json(row.value)
+
+
+def _json(something: Any) -> str:
+    return json.dumps(something, ensure_ascii=False, default=str)
+
+
+def _tuple(page: Page, row: TupleRow) -> None:
+    call, result = row.call, row.result
+    page.line(Span(f"{row.index:>4}", "dim"), f"  [{row.occurrence}]  ", Span(name(call["tool"]), "title"), rest="        ")
+    page.field("prompt", Span(short(row.prompt.preview, _EXCERPT), "quote"), indent=6, column=14)
+    page.field("output", Span("(no text)" if row.output is None else short(row.output, _EXCERPT), "quote"), indent=6, column=14)
+    page.field("call", Span(value(call["arguments"], _EXCERPT), "quote"), indent=6, column=14)
+    page.field("result", f"{result['outcome']}: ", Span(value(result["value"], _EXCERPT), "quote"), indent=6, column=14)
+
+
+# one step ------------------------------------------------------------------------------------------------------------
+
+
+def _one_step(page: Page, document: InspectionDocument, row: StepRow) -> None:
+    trace = document.traces[0]
+    page.line(Span(f"Step {row.index}", "title"), f": {row.kind} {name(row.name) if row.name else ''}", rest="  ")
+    page.field("trace", f"{name(row.trace)} in {name(document.evidence[row.locator.evidence].name)}")
+    if row.agent:
+        page.field("agent", name(row.agent))
+    if row.at is not None:
+        page.field("at", moment(row.at))
+    page.field("stands at", place(row.locator))
+    page.field("follows", ", ".join(f"step {p}" for p in row.parents) or "nothing in the record")
+    _call_of(page, trace, row)
+    said = _said(row)
+    if said:
+        page.title("Says")
+        page.quote(said, indent=2, limit=20_000)
+    _around(page, document, trace, row)
+    page.title("Bytes in the evidence")
+    page.line(f"{row.bytes_length} bytes, sha256 ", Span(row.bytes_sha256 or "", "dim"), first="  ", rest="  ")
+    page.quote(row.bytes or "", indent=2, limit=20_000)
+    if page.detail >= 0:
+        evidence = document.evidence[row.locator.evidence]
+        page.title("Evidence")
+        page.line(f"{name(evidence.name)}: {evidence.format}, {evidence.coverage}", first="  ", rest="    ")
+        page.line(Span(f"sha256 {evidence.sha256}", "dim"), first="    ")
+
+
+def _call_of(page: Page, trace: TraceRow, row: StepRow) -> None:
+    call = next((c for c in trace.calls if row.call is not None and c.step == row.call), None)
+    if call is None:
+        return
+    tool = next(t for t in trace.tools if t.name == call.tool)
+    result = "no result" if call.result_step is None else f"result in step {call.result_step}"
+    page.field("call", f"{name(call.tool)} [{call.occurrence}], asked in step {call.step}, {result}")
+    page.field("class", f"{mark(tool.labels)} {call.class_}, effect {call.effect}, result {call.result}; a rerun would {call.decision} it")
+    outcome = call.outcome + (f" ({call.absence})" if call.absence else "")
+    page.field("outcome", f"{outcome}; paired: {call.pairing}" + (f"; records agree: {call.agreement}" if call.agreement else ""))
+    if call.added:
+        page.field("added", f"by the harness: {', '.join(short(a) for a in call.added)}")
+    if call.blocks:
+        page.field("blocked by", ", ".join(call.blocks))
+
+
+def _around(page: Page, document: InspectionDocument, trace: TraceRow, row: StepRow) -> None:
+    """Handles, findings and reasons that touch the step."""
+    touching = [h for h in trace.handles if h.minted.step == row.index or any(u.step == row.index for u in h.uses)]
+    if touching:
+        page.title("Handles")
+        for handle in touching:
+            page.line(*flow(trace, handle), first="  ", rest="    ")
+    if document.findings:
+        page.title("Findings")
+        for found in document.findings:
+            page.line(f"{found.severity}  {found.code}: {short(found.message, 600)}{where(found)}", first="  ", rest="    ")
+    reasons = [r for r in trace.verdict.policies.strict.reasons if r.step == row.index]
+    if reasons:
+        page.title("Reasons")
+        for reason in reasons:
+            page.line(f"{reason.code}: {short(reason.message, 600)}", first="  ", rest="    ")

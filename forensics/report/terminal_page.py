@@ -1,0 +1,174 @@
+"""How is a document laid out for a terminal? Lines of styled words, wrapped to a width, every one of them harmless.
+
+Nothing that comes out of a trace can start a line: it stands behind a label, an indent or a bar, so that it cannot
+forge a verdict. The words are the same with colour and without.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from forensics.core.sanitise import one_line, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+NARROWEST = 20
+
+# Beyond core.sanitise: what has no width at all and can hide or split a word.
+_HIDDEN = re.compile("[\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d173-\U0001d17a]")
+_PLAIN_NAME = re.compile(r"[\w.:/@#+~$%=*-]+")
+_TOKENS = re.compile(r"\s+|\S+")
+
+
+class Span(NamedTuple):
+    """A piece of text in one style; the styles are words (`refused`, `dim`), which only the drawing gives a colour."""
+
+    text: str
+    style: str = ""
+
+
+Line = tuple[Span, ...]
+Part = Span | str
+
+
+class Page:
+    """Lines in the making. `width` is in cells; `detail` is -1 (quiet), 0, 1 or more."""
+
+    def __init__(self, width: int = 80, detail: int = 0) -> None:
+        self.width = width
+        self.detail = detail
+        self.lines: list[Line] = []
+
+    def blank(self) -> None:
+        if self.lines and self.lines[-1]:
+            self.lines.append(())
+
+    def title(self, text: str) -> None:
+        self.blank()
+        self.line(Span(text, "title"))
+
+    def line(self, *parts: Part, first: str = "", rest: str | None = None) -> None:
+        """One line of ours, wrapped: `first` stands before it and `rest` (default: blanks of the same length) before
+        what wraps."""
+        spans = [part if isinstance(part, Span) else Span(part) for part in parts]
+        self.lines.extend(_wrap(spans, first, " " * cells(first) if rest is None else rest, self.width))
+
+    def field(self, label: str, *parts: Part, indent: int = 2, column: int = 14) -> None:
+        """A labelled line: the label, then the parts from `column` on."""
+        first = (" " * indent + label).ljust(column)
+        self.line(*parts, first=first if first.endswith(" ") else first + " ", rest=" " * column)
+
+    def quote(self, text: str, *, indent: int = 4, limit: int = 2_000, style: str = "quote") -> None:
+        """A text out of the trace: its own lines kept, each behind a bar, cut at `limit` characters."""
+        bar = " " * indent + "| "
+        shown = text if len(text) <= limit else text[:limit]
+        for part in safe(shown).split("\n"):
+            self.line(Span(part, style), first=bar, rest=bar)
+        if len(text) > limit:
+            self.line(Span(f"… {len(text) - limit} more characters, use --format json", "dim"), first=" " * indent)
+
+    def more(self, count: int, indent: int = 2) -> None:
+        if count > 0:
+            self.line(Span(f"… {count} more, use --format json", "dim"), first=" " * indent)
+
+
+def safe(text: str) -> str:
+    """The text with everything that acts or hides spelled out; newlines stay, tabs become blanks."""
+    shown = visible(text).replace("\t", "    ")
+    return shown if shown.isascii() else _HIDDEN.sub(lambda m: f"\\u{ord(m.group()):04x}", shown)
+
+
+def name(text: str, limit: int = 60) -> str:
+    """A name out of the trace: as it is where it is one plain word, else in quotes, so that it never reads as ours."""
+    shown = short(text, limit)
+    return shown if _PLAIN_NAME.fullmatch(shown) else '"' + shown.replace('"', '\\"') + '"'
+
+
+def short(text: str, limit: int = 120) -> str:
+    """A text out of the trace on one line, cut at `limit` characters."""
+    return safe(one_line(text, limit))
+
+
+def value(something: Any, limit: int = 120) -> str:
+    """A JSON value on one line; a text as it is."""
+    text = something if isinstance(something, str) else json.dumps(something, ensure_ascii=False, default=str)
+    return short(text, limit)
+
+
+def plural(count: int, word: str, many: str = "") -> str:
+    return f"{count} {word if count == 1 else many or word + 's'}"
+
+
+def cells(text: str) -> int:
+    """How many cells of a terminal the text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_cell(character) for character in text)
+
+
+def _cell(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _wrap(spans: Iterable[Span], first: str, rest: str, width: int) -> Iterator[Line]:
+    """Break between words; a word longer than a line is cut where the line ends."""
+    line, at, fresh = [Span(first)], cells(first), True
+    start = cells(rest)
+    room = max(width, start + NARROWEST)
+    for word, style in _words(spans):
+        size = cells(word)
+        if at + size > room and not fresh:
+            yield tuple(_joined(line))
+            line, at, fresh = [Span(rest)], start, True
+        if fresh and word.isspace() and at == start and line[0].text == rest:
+            continue
+        for piece in _pieces(word, room - at, room - start):
+            if at + cells(piece) > room and not fresh:
+                yield tuple(_joined(line))
+                line, at = [Span(rest)], start
+            line.append(Span(piece, style))
+            at, fresh = at + cells(piece), False
+    yield tuple(_joined(line))
+
+
+def _words(spans: Iterable[Span]) -> Iterator[tuple[str, str]]:
+    for text, style in spans:
+        for token in _TOKENS.findall(safe(text).replace("\n", " ")):
+            yield token, style
+
+
+def _pieces(word: str, now: int, later: int) -> Iterator[str]:
+    """The word in pieces that fit: the first into what is left of this line, the others into whole lines."""
+    if cells(word) <= now:
+        yield word
+        return
+    piece, size, room = "", 0, max(now, 1)
+    for character in word:
+        wide = _cell(character)
+        if size + wide > room and piece:
+            yield piece
+            piece, size, room = "", 0, max(later, 1)
+        piece, size = piece + character, size + wide
+    yield piece
+
+
+def _joined(line: list[Span]) -> Iterator[Span]:
+    """Neighbours of one style as one span, and no blanks at the end."""
+    while len(line) > 1 and line[-1].text.isspace():
+        line.pop()
+    if len(line) == 1 and line[0].text.isspace():
+        return
+    held = line[0]
+    for span in line[1:]:
+        if span.style == held.style:
+            held = Span(held.text + span.text, held.style)
+        else:
+            yield held
+            held = span
+    yield held

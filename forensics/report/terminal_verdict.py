@@ -1,0 +1,190 @@
+"""How does a verdict read? Cleared or refused, the step that decides, where its handle flows, and what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forensics.report.terminal_page import Span, name, plural, short
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from forensics.report.documents import AuditDocument, CallRow, HandleRow, InspectionDocument, ReasonRow, TraceRow
+    from forensics.report.terminal_page import Page
+
+    Head = AuditDocument | InspectionDocument
+
+# The known harms first: what is only unknown is no less a reason to refuse, and says less to a person.
+_HARM = {"irreversible": 0, "repeating": 1, "overwriting": 2, "unknown": 3, "none": 4}
+_CLEARED = {
+    "dynamic": "Running its tools again adds no effect, as far as the evidence and the policy tell.",
+    "inject": "A rerun may take every result from the record. It must not run the tools.",
+}
+_ROLES = {"model_output": "model output", "final_answer": "final answer", "prompt": "prompt", "branch": "shown to model"}
+_FLOWS = 3
+
+
+def verdict(page: Page, document: Head, trace: TraceRow) -> None:
+    """The verdict of one trace with what decides it."""
+    verdict_line(page, document, trace)
+    row = trace.verdict
+    if row.cleared:
+        page.field("to do", _CLEARED.get(row.level, ""))
+    else:
+        _deciding(page, trace, deciding(trace))
+        page.field("to do", short(row.advice, 400))
+    expired = document.policy.expired
+    if expired:
+        page.field("expired", f"as of {document.policy.as_of}: {', '.join(short(e) for e in expired)}")
+    page.field("read", _how_much(trace, document.evidence[trace.evidence].coverage or "", trace.evidence))
+
+
+def _how_much(trace: TraceRow, coverage: str, _evidence: int) -> str:
+    calls, paired = len(trace.calls), sum(call.result_step is not None for call in trace.calls)
+    return f"{coverage}; {plural(trace.steps, 'step')}, {plural(calls, 'call')}, {paired} with a result"
+
+
+def verdict_line(page: Page, document: Head, trace: TraceRow) -> None:
+    """`REFUSED under strict, level inject: trace ID in FILE`."""
+    row, policy = trace.verdict, document.policy
+    word, style = ("CLEARED", "cleared") if row.cleared else ("REFUSED", "refused")
+    under = row.policy if policy.name == row.policy else f"{row.policy} by policy {name(policy.name)}"
+    where = name(document.evidence[trace.evidence].name)
+    page.line(
+        Span(word, style), f" under {under}, level ", Span(row.level, "title"), f": trace {name(trace.id)} in {where}",
+        rest="        ",
+    )  # fmt: skip
+
+
+def deciding(trace: TraceRow) -> ReasonRow:
+    """The reason that says most: what refuses even an injecting rerun, then the call that does the most harm."""
+    hard = [reason for reason in trace.verdict.reasons if reason in trace.verdict.policies.inject.reasons]
+    return min(hard or trace.verdict.reasons, key=lambda reason: _weight(trace, reason))
+
+
+def _weight(trace: TraceRow, reason: ReasonRow) -> tuple[bool, int]:
+    call = _call_at(trace, reason.step)
+    return (reason.code == "unvouched", 9 if call is None else _HARM[call.effect])
+
+
+def _call_at(trace: TraceRow, step: int | None) -> CallRow | None:
+    return next((call for call in trace.calls if call.step == step), None)
+
+
+def _deciding(page: Page, trace: TraceRow, reason: ReasonRow) -> None:
+    call = _call_at(trace, reason.step)
+    if call is None:
+        where = "" if reason.step is None else f"step {reason.step}, "
+        page.field("decided by", f"{where}{reason.code}: {short(reason.message, 400)}")
+        return
+    tool = next(t for t in trace.tools if t.name == call.tool)
+    if reason.code in ("not_idempotent", "unvouched"):
+        labels = " and ".join(label for label in tool.labels if label != "volatile")
+        why = f": {labels}, effect {call.effect}, which rests on {_rests(tool.rests_on)}"
+        page.field("decided by", f"step {call.step}, ", Span(name(call.tool), call.class_), why)
+    else:
+        page.field("decided by", f"step {call.step}, ", Span(name(call.tool), call.class_), f": {reason.code}")
+        page.field("", short(reason.message, 400))
+    if call.result_preview is not None:
+        page.field("it returned", Span(short(call.result_preview, 160), "quote"))
+    for handle in [h for h in trace.handles if h.minted.step == call.result_step][:_FLOWS]:
+        page.field("its handle", *flow(trace, handle))
+    others = len(trace.verdict.reasons) - 1
+    if others:
+        page.field("", Span(f"and {plural(others, 'more reason')} below", "dim"))
+
+
+def _rests(word: str) -> str:
+    return {"none": "nothing", "words": "words alone"}.get(word, word)
+
+
+def flow(trace: TraceRow, handle: HandleRow) -> list[Span]:
+    """`pg_8812 minted in step 7 by pager.trigger -> model output 8, argument /page_id of incident.annotate 9`."""
+    verb = "read" if handle.kind == "reference" else "minted"
+    spans = [
+        Span(name(handle.value, 100), "handle"),
+        Span(f" {verb} in step {handle.minted.step} by {name(handle.minted.tool)}"),
+    ]
+    uses = _uses(trace, handle)
+    return [*spans, Span(f" -> {', '.join(uses)}" if uses else ", used nowhere later")]
+
+
+def _uses(trace: TraceRow, handle: HandleRow, most: int = 12) -> list[str]:
+    """Every later place of the value; a branch only where nothing recorded stands in the same step."""
+    recorded = {use.step for use in handle.uses if use.role != "branch"}
+    tools = {call.step: call.tool for call in trace.calls}
+    out = []
+    for use in handle.uses:
+        if use.role == "branch" and use.step in recorded:
+            continue
+        if use.role == "argument":
+            of = f" of {name(tools[use.step])}" if use.step in tools else ""
+            said = f"argument {short(use.pointer or '', 60)}{of} {use.step}"
+        else:
+            said = f"{'echo' if use.echo else _ROLES.get(use.role, use.role)} {use.step}"
+        out.append(said if use.written == "verbatim" else f"{said} (as {use.written})")
+    return out if len(out) <= most else [*out[:most], f"and {len(out) - most} more"]
+
+
+# reruns --------------------------------------------------------------------------------------------------------------
+
+
+def reruns(page: Page, original: TraceRow | None, again: Sequence[TraceRow]) -> None:
+    """What each rerun of a run did with its calls."""
+    if not again:
+        return
+    page.title("Reruns of this run in the evidence" if original is not None else "What it did")
+    for trace in again:
+        did = trace.rerun_of
+        if did is None:
+            continue
+        word = "cleared" if trace.verdict.cleared else "refused"
+        level = f"{word} under {trace.verdict.policy}, level {trace.verdict.level}"
+        first = f"  {name(trace.id)}: "
+        page.line(Span("rerun of "), name(did.trace), Span(f" ({did.basis}); {level}", "dim"), first=first, rest="    ")
+        for repeat in did.did:
+            style = "refused" if repeat.executed else ""
+            page.line(
+                f"step {repeat.step}: {name(repeat.tool)} ", Span(short(repeat.did), style),
+                _instead(trace, original, repeat.step, repeat.result, repeat.original), first="    ", rest="      ",
+            )  # fmt: skip
+
+
+def _instead(rerun: TraceRow, original: TraceRow | None, step: int, result: str, recorded: str) -> str:
+    """`-> pg_9147 for the recorded pg_8812`, or the results where no handle was minted; nothing where they agree."""
+    call = _call_at(rerun, step)
+    theirs = None
+    if call is not None and original is not None:
+        theirs = next((c for c in original.calls if c.occurrence == call.occurrence), None)
+    if call is not None and theirs is not None and call.minted and theirs.minted and call.minted != theirs.minted:
+        return f" -> {', '.join(name(m) for m in call.minted)} for the recorded {', '.join(name(m) for m in theirs.minted)}"
+    if not result or result == recorded:
+        return ""
+    return f" -> {short(result)} for the recorded {short(recorded)}" if recorded else f" -> {short(result)}"
+
+
+# many traces ---------------------------------------------------------------------------------------------------------
+
+
+def overview(page: Page, document: Head) -> None:
+    """One line a trace, after one line for all."""
+    refused = [trace for trace in document.traces if not trace.verdict.cleared]
+    word, style = ("REFUSED", "refused") if refused else ("CLEARED", "cleared")
+    count = f" {len(refused) or len(document.traces)} of {plural(len(document.traces), 'trace')}"
+    page.line(Span(word, style), f"{count} under {document.policy.base}")
+    page.title("Traces")
+    for trace in document.traces:
+        row = trace.verdict
+        mark, style = ("cleared", "cleared") if row.cleared else ("refused", "refused")
+        rerun = "" if trace.rerun_of is None else f", a rerun of {name(trace.rerun_of.trace, 12)}"
+        why = "" if row.cleared else f"  {_because(trace)}"
+        page.line(
+            Span(mark, style), f"  {row.level.ljust(7)}  {name(trace.id, 36)} in ",
+            f"{name(document.evidence[trace.evidence].name, 40)}{rerun}{why}", first="  ", rest="    ",
+        )  # fmt: skip
+
+
+def _because(trace: TraceRow) -> str:
+    reason = deciding(trace)
+    where = "" if reason.step is None else f" step {reason.step}"
+    return f"{reason.code}{where}" + ("" if reason.tool is None else f" {name(reason.tool, 40)}")
