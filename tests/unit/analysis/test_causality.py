@@ -24,6 +24,7 @@ from forensics.formats.shared.source import open_source
 
 ROOT = Path(__file__).resolve().parents[3]
 CASES = ROOT.parent / "shared" / "cases"
+beside_cases = pytest.mark.skipif(not CASES.is_dir(), reason="the shared cases are not beside this checkout")
 RECORDED, DERIVED, INFERRED = Basis.RECORDED, Basis.DERIVED, Basis.INFERRED
 
 Fact = tuple[int, int, Basis]
@@ -94,7 +95,9 @@ def read_with(name: str, path: Path) -> Trace:
     module = reader(name)
     with open_source(str(path)) as source:
         evidence = Evidence(0, source.name, source.sha256, source.size, name)
-        build = EvidenceBuilder(evidence, records_calls=module.RECORDS_CALLS)
+        build = EvidenceBuilder(
+            evidence, records_calls=module.RECORDS_CALLS, spans_are_complete=module.SPANS_ARE_COMPLETE
+        )
         module.read(source, build)
         (trace,) = build.finish().traces
     return trace
@@ -138,6 +141,19 @@ def test_pager_edges(pager: Trace) -> None:
     assert graph.cycles() == []
 
 
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("otlp", ROOT / "samples" / "pager.otlp.jsonl"),
+        ("fastaiagent-json", ROOT / "samples" / "pager.json"),
+        pytest.param("otlp", CASES / "generated" / "otlp-pager" / "pager_otlp.json", marks=beside_cases),
+        pytest.param("fastaiagent-json", CASES / "fastaiagent" / "pager_1.94.0.json", marks=beside_cases),
+    ],
+)
+def test_pager_has_the_same_edges_in_every_format(pager: Trace, name: str, path: Path) -> None:
+    assert list(causal_graph(read_with(name, path)).edges()) == list(causal_graph(pager).edges())
+
+
 def test_pager_why_was_the_annotation_made(pager: Trace) -> None:
     graph = causal_graph(pager)
     why = (EdgeKind.REQUESTS, EdgeKind.RETURNS, EdgeKind.FEEDS)
@@ -162,9 +178,6 @@ def test_pager_as_networkx(pager: Trace) -> None:
     assert set(view[5][6]) == {"requests", "next"}
     assert (view.number_of_nodes(), view.number_of_edges()) == (12, 22)
     assert nx.immediate_dominators(view, 0)[11] == 10
-
-
-beside_cases = pytest.mark.skipif(not CASES.is_dir(), reason="the shared cases are not beside this checkout")
 
 
 @beside_cases
@@ -359,6 +372,16 @@ def test_another_request_after_a_failure_is_no_retry(tool: str, arguments: str) 
     story.call("pay", '{"amount": 9}', failed=True)
     story.call(tool, arguments)
     assert pairs(story.graph(), EdgeKind.RETRY) == []
+
+
+def test_the_same_request_to_another_server_is_no_retry() -> None:
+    story = Story()
+    for number, server in enumerate(("one", "two", "one")):
+        story.turn()
+        call = story.ask("pay", recorded_id=f"c{number}")
+        story.trace.calls[-1].server = server
+        story.show("pay", f"c{number}", failed=True)
+    assert pairs(story.graph(), EdgeKind.RETRY) == [(1, call)]
 
 
 def test_the_same_request_after_a_success_is_no_retry() -> None:

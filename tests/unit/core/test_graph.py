@@ -126,6 +126,16 @@ def test_depth_exhausts_no_stack() -> None:
     assert len(ring.backward(0)) == count - 1
 
 
+def test_a_hub_is_walked_once_an_edge() -> None:
+    """Each leaf leads back to the hub; looking again at all leaves for each of them would take minutes."""
+    count = 50_000
+    builder = GraphBuilder()
+    for leaf in range(1, count):
+        builder.add(0, leaf, NEXT, DERIVED)
+        builder.add(leaf, 0, VALUE, INFERRED)
+    assert builder.build(count).cycles() == [tuple(range(count))]
+
+
 def test_no_edges_and_no_rows() -> None:
     assert list(graph_of(0).topological()) == []
     assert graph_of(0).node_count == 0
