@@ -32,7 +32,7 @@ from forensics.core.trace import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from forensics.core.evidence import Locator
     from forensics.core.messages import Message, Part
@@ -73,11 +73,13 @@ class Execution(msgspec.Struct, frozen=True):
     answer: Spot | None = None
 
 
-class Known(msgspec.Struct, gc=False):
-    """A message that a lane's model has been shown or has said: its content key and the turn that said it."""
+class Known(msgspec.Struct, frozen=True, gc=False):
+    """A message that a lane's model has been shown or has said: its content key, the turn that said it, and the ids of
+    the calls that it answers."""
 
     key: bytes
     turn: int = NOWHERE
+    answers: frozenset[str] = frozenset()
 
 
 class Lane:
@@ -454,9 +456,13 @@ class TraceBuilder:
         if message.says_model and original:
             return Known(message.key, self._say(lane, message, place))
         if message.says_model:
-            return Known(message.key, self._history_turn(lane, message, place, first=first))
+            turn = self._history_turn(lane, message, place, first=first)
+            known.forget_turn(turn)
+            return Known(message.key, turn)
         self._tell(lane, message, place)
-        return Known(message.key)
+        answers = frozenset(part.recorded_id for part in message.results if part.recorded_id)
+        known.forget_answers(answers)
+        return Known(message.key, NOWHERE, answers)
 
     def respond(self, lane: Lane, message: Message, spot: Spot, *, model: str = "") -> int:
         """What the model answered to the prompt that was fed; returns the turn's number."""
@@ -664,6 +670,23 @@ class _Seen:
         if not held:
             del self._by_key[key]
         return entry
+
+    def forget_turn(self, turn: int) -> None:
+        """A later prompt tells this turn in other words: it was not left out."""
+        self._forget(lambda entry: entry.turn == turn >= 0)
+
+    def forget_answers(self, ids: frozenset[str]) -> None:
+        """A later prompt answers these calls in other words: their answers were not left out."""
+        if ids:
+            self._forget(lambda entry: bool(entry.answers & ids))
+
+    def _forget(self, told_again: Callable[[Known], bool]) -> None:
+        for key, held in list(self._by_key.items()):
+            kept = [entry for entry in held if not told_again(entry)]
+            if kept:
+                self._by_key[key] = kept
+            else:
+                del self._by_key[key]
 
     @property
     def left(self) -> list[Known]:

@@ -16,7 +16,7 @@ NAME = "anthropic-messages"
 ABOUT = "Anthropic Messages: a bare list, a request, a request with its response, or one of them a line"
 CARRIES = "calls, arguments, results, error flags; tool schemas where the request was kept"
 LACKS = "executions apart from results, times"
-RECORDS_CALLS = True
+RECORDS_CALLS = False
 SPANS_ARE_COMPLETE = False
 
 

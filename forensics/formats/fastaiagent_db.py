@@ -16,7 +16,7 @@ from forensics.core.findings import finding
 from forensics.core.jsonvalue import decode
 from forensics.core.times import from_text
 from forensics.core.trace import NOWHERE
-from forensics.errors import CorruptEvidenceError, UnsupportedVersionError
+from forensics.errors import CorruptEvidenceError, UnknownFormatError, UnsupportedVersionError
 from forensics.formats.shared.span_names import WANTED
 from forensics.formats.shared.span_walk import walk_spans
 from forensics.formats.shared.spans import Event, Span
@@ -74,8 +74,8 @@ def _check(database: sqlite3.Connection, name: str, build: EvidenceBuilder) -> i
     version = int(database.execute("PRAGMA user_version").fetchone()[0])
     kind = database.execute("SELECT type, sql FROM main.sqlite_master WHERE name = 'spans'").fetchone()
     if kind is None or kind[0] != b"table" or b"VIRTUAL" in (kind[1] or b"").upper():
-        message = f"{name} has no table spans"
-        raise CorruptEvidenceError(message, hint="is this FastAIAgent's local.db? `forensics formats` lists what is read")
+        message = f"{name} is a SQLite database without a table spans"
+        raise UnknownFormatError(message, hint="`forensics formats` lists what is read; this is no local.db of FastAIAgent")
     columns = {row[1].decode("utf-8", "replace") for row in database.execute("PRAGMA table_info('spans')")}
     missing = [column for column in _COLUMNS if column not in columns]
     if missing:

@@ -16,7 +16,7 @@ NAME = "gemini"
 ABOUT = "Gemini contents: a bare list, a request, a request with its response, or one of them a line"
 CARRIES = "calls, arguments, results; function declarations where the request was kept"
 LACKS = "call ids (mostly), executions apart from results, times"
-RECORDS_CALLS = True
+RECORDS_CALLS = False
 SPANS_ARE_COMPLETE = False
 
 

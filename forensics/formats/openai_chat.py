@@ -16,7 +16,7 @@ NAME = "openai-chat"
 ABOUT = "OpenAI Chat Completions messages: a bare list, a request, a request with its response, or one of them a line"
 CARRIES = "calls, arguments, results, prompts; tool schemas where the request was kept"
 LACKS = "executions apart from results, times, error flags"
-RECORDS_CALLS = True
+RECORDS_CALLS = False
 SPANS_ARE_COMPLETE = False
 
 

@@ -16,7 +16,7 @@ NAME = "openai-responses"
 ABOUT = "OpenAI Responses items: a bare list, a request, a request with its response, or one of them a line"
 CARRIES = "calls, arguments, results, provider-run tools; tool schemas where the request was kept"
 LACKS = "executions apart from results, times"
-RECORDS_CALLS = True
+RECORDS_CALLS = False
 SPANS_ARE_COMPLETE = False
 
 

@@ -32,7 +32,7 @@ NAME = "otlp"
 ABOUT = "OpenTelemetry OTLP/JSON with GenAI attributes: one request, an array of requests, or one request a line"
 CARRIES = "span tree, times in ns, executions, errors; prompts, calls, results and tool schemas where content was captured"
 LACKS = "content where capture was off (the default of most instrumentations); approvals"
-RECORDS_CALLS = True
+RECORDS_CALLS = False
 SPANS_ARE_COMPLETE = False
 
 _ABSENT = msgspec.Raw(b"")

@@ -89,7 +89,10 @@ def describe(look: Look) -> str:
         return f"JSON lines with the keys {_keys(look.lines[0])}"
     if not look.head:
         return "an empty file"
-    return "no JSON" if b"\x00" not in look.head else "binary data"
+    if b"\x00" in look.head:
+        return "binary data"
+    start = look.head.lstrip()[:1]
+    return "JSON that breaks off or is damaged" if start in (b"{", b"[") else "no JSON"
 
 
 def _keys(fields: dict[str, object]) -> str:

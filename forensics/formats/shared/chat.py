@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _LISTS = ("messages", "contents", "input", "items", "history")
 _REQUESTS = ("request", "body", "req")
 _RESPONSES = ("response", "completion", "resp")
+_BODIES = ("output", "choices", "candidates")
 _TOOL_LISTS = ("tools", "functions")
 _TURN_ENDS_IN_CALLS = frozenset({"tool_calls", "tool_use", "function_call", "tool_call"})
 
@@ -70,10 +71,26 @@ def read_chat(source: Source, build: EvidenceBuilder) -> None:
 
 
 class _Begun(msgspec.Struct):
-    """A conversation that was told: its trace and the keys of its messages so far."""
+    """A conversation that was told: its trace, the keys of its messages so far, and the ids of the calls that a
+    recorded answer asked for."""
 
     trace_id: str
-    keys: list[bytes]
+    keys: list[bytes] = []
+    asked: set[str] = set()
+
+    def goes_on_with(self, keys: list[bytes]) -> bool:
+        """Whether a prompt starts with all that was told."""
+        return keys[: len(self.keys)] == self.keys
+
+    def is_retold_by(self, keys: list[bytes], asked: set[str]) -> bool:
+        """Whether a longer prompt repeats calls that an answer of this conversation asked for, in other words than the
+        answer's own: the same conversation, told differently."""
+        return len(keys) >= len(self.keys) and bool(self.asked & asked)
+
+    def take(self, keys: list[bytes], one: Conversation) -> _Begun:
+        self.keys = keys + [m.key for m in one.answer]
+        self.asked |= {part.recorded_id for m in one.answer for part in m.calls if part.recorded_id}
+        return self
 
 
 class _Walk:
@@ -146,15 +163,16 @@ class _Walk:
         earlier one held is the same conversation, one request later."""
         keys = [m.key for m in one.prompt]
         begun = self.begun.setdefault(keys[0] if keys else b"", [])
-        for told in begun:
-            if keys and keys[: len(told.keys)] == told.keys:
-                told.keys = keys + [m.key for m in one.answer]
-                builder = self.build.trace(told.trace_id)
-                return builder, builder.lane(), True
+        asked = {part.recorded_id for m in one.prompt for part in m.calls if part.recorded_id}
+        told = next((t for t in begun if t.goes_on_with(keys)), None) or next((t for t in begun if t.is_retold_by(keys, asked)), None)
+        if told is not None and keys:
+            told.take(keys, one)
+            builder = self.build.trace(told.trace_id)
+            return builder, builder.lane(), True
         trace_id = one.trace_id if one.trace_id not in self.ids else ""
         trace_id = trace_id or f"trace-{len(self.ids) - 1}"
         self.ids.add(trace_id)
-        begun.append(_Begun(trace_id, keys + [m.key for m in one.answer]))
+        begun.append(_Begun(trace_id).take(keys, one))
         builder = self.build.trace(trace_id)
         return builder, builder.lane(), False
 
@@ -244,7 +262,7 @@ def _is_conversation(raw: Payload) -> bool:
     fields = fields_of(raw)
     if is_message(fields):
         return False
-    return any(k in fields for k in (*_LISTS, *_REQUESTS, *_RESPONSES))
+    return any(k in fields for k in (*_LISTS, *_REQUESTS, *_RESPONSES, *_BODIES))
 
 
 def parse_conversation(raw: Payload) -> Conversation:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.core.jsonvalue import text_of
 from forensics.formats.shared.chat import is_message
 from forensics.formats.shared.vocabulary import Fields, fields_of, is_text, items_of, present, text
 
@@ -29,6 +28,7 @@ _BLOCKS = {
 }
 _LISTS = ("messages", "contents", "input", "items")
 _WRAPPERS = ("request", "body")
+_BODIES = {"response": ("output", "responses_body"), "chat.completion": ("choices", "chat_body")}
 _LOOKED_AT = 40
 _FOREIGN = frozenset({"resourceSpans", "jsonrpc", "parentUuid", "export_version", "sessionId", "run_type", "dotted_order",
                       "spans", "suite_name", "trajectory", "simulations", "schema_version", "mistake_agent", "projectHash",
@@ -69,12 +69,15 @@ def _of_object(fields: Fields) -> list[Fields]:
         raw = fields.get(wrapper)
         if raw is not None and not is_text(raw) and (found := _of_object(fields_of(raw))):
             return found
+    body = _BODIES.get(text(fields, "object"))
+    if body is not None and body[0] in fields:
+        return [{body[1]: fields[body[0]]}]
     for name in _LISTS:
         raw = fields.get(name)
         if raw is not None and not is_text(raw) and (found := _of_array(items_of(raw))):
             return found
         if raw is not None and name == "input" and is_text(raw) and present(fields, "model", "output") is not None:
-            return [{"type": raw, "role": raw, **{"responses_input": raw}}]
+            return [{"responses_body": raw}]
     return []
 
 
@@ -88,7 +91,9 @@ def _of_array(items: list[msgspec.Raw]) -> list[Fields]:
 
 
 def _votes(fields: Fields) -> list[str]:
-    if "responses_input" in fields or ("role" not in fields and text(fields, "type") in _ITEMS):
+    if "chat_body" in fields:
+        return ["openai-chat"]
+    if "responses_body" in fields or ("role" not in fields and text(fields, "type") in _ITEMS):
         return ["openai-responses"]
     votes = []
     if "parts" in fields and "role" in fields:
