@@ -7,7 +7,6 @@ or glob on tool and server, JSON Pointers with value tests, and all, any, not. R
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
@@ -17,6 +16,8 @@ import msgspec
 from forensics.rules.words import phrase_pattern, split_words
 
 if TYPE_CHECKING:
+    import re
+
     from forensics.rules.model import Condition
 
 
@@ -78,13 +79,23 @@ def glob(pattern: str) -> Callable[[str], bool]:
     """A matcher for `*` (any run of characters) and `?` (one); everything else stands for itself, case included."""
     if "*" not in pattern and "?" not in pattern:
         return pattern.__eq__
-    pieces = [_glob_piece(piece) for piece in re.sub(r"\*+", "*", pattern)]
-    compiled = re.compile("".join(pieces), re.DOTALL)
-    return lambda value: compiled.fullmatch(value) is not None
+    return lambda value: _globs(pattern, value)
 
 
-def _glob_piece(character: str) -> str:
-    return {"*": ".*", "?": "."}.get(character) or re.escape(character)
+def _globs(pattern: str, value: str) -> bool:
+    """Greedy with one way back, to the last star: at most len(pattern) x len(value) steps, which a regex doesn't keep."""
+    at, star, resume, place = 0, -1, 0, 0
+    while place < len(value):
+        if at < len(pattern) and pattern[at] == "*":
+            star, resume, at = at, place, at + 1
+        elif at < len(pattern) and pattern[at] in ("?", value[place]):
+            at, place = at + 1, place + 1
+        elif star >= 0:
+            resume += 1
+            at, place = star + 1, resume
+        else:
+            return False
+    return pattern[at:].strip("*") == ""
 
 
 def resolve_pointer(value: object, pointer: str, default: object = None) -> object:

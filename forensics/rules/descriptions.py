@@ -52,6 +52,7 @@ class DescriptionReader:
         self._opening = lexicon.words("read_opening")
         self._joiners = lexicon.words("joiner")
         self._denials = lexicon.words("negation")
+        self._advice = lexicon.words("negation", "advice")
         self._lead_in = phrase_pattern(tuple(lexicon.words("lead_in")))
         self._write_phrases = lexicon.phrases("write_phrase")
         self._result_phrases = lexicon.phrases("result_phrase")
@@ -80,7 +81,7 @@ class DescriptionReader:
         for pattern, rule in self._result_phrases:
             if (match := pattern.search(lower)) is not None:
                 yield hit(rule, match.group())
-        first = sentences[0][0][0] if sentences else ""
+        first = _head(sentences[0]) if sentences else ""
         if first in self._made:
             yield hit(self._made[first], first)
 
@@ -88,16 +89,13 @@ class DescriptionReader:
         for pattern, rule in self._write_phrases:
             for match in pattern.finditer(lower):
                 before = lower[max(0, match.start() - _PHRASE_REACH) : match.start()]
-                if not self._denied(tuple(_WORD.findall(before))):
+                if not _stands_after(self._denials, tuple(_WORD.findall(before))):
                     yield hit(rule, match.group())
                     break
 
-    def _denied(self, before: Clause) -> bool:
-        return any(word in self._denials or word.endswith("n't") for word in before[-_DENIAL_REACH:])
-
     def _sentence_vetoes(self, sentences: list[Sentence]) -> Iterator[Hit]:
         for number, sentence in enumerate(sentences):
-            opening = sentence[0][0]
+            opening = _head(sentence)
             rule = self._base.get(opening) or self._third.get(opening)
             if number == 0 and rule is not None:
                 yield hit(rule, opening)
@@ -114,7 +112,7 @@ class DescriptionReader:
                 rule = self._plain_third.get(word) if after not in _COPULAS else None
             else:
                 rule = self._statement(word, before, after, joined)
-            if rule is not None and not self._denied(before):
+            if rule is not None and not _stands_after(self._advice, before):
                 yield hit(rule, word)
 
     def _statement(self, word: str, before: Clause, after: str, joined: Mapping[str, WordRule]) -> WordRule | None:
@@ -125,10 +123,20 @@ class DescriptionReader:
         return None
 
     def _asking(self, sentences: list[Sentence]) -> tuple[Hit, ...]:
-        """The reading verb that opens one of the first two sentences; an adverb may stand before it."""
+        """The reading verb that opens one of the first two sentences."""
         for sentence in sentences[:2]:
-            words = sentence[0]
-            word = words[1] if len(words) > 1 and words[0].endswith("ly") else words[0]
+            word = _head(sentence)
             if word in self._opening:
                 return (hit(self._opening[word], word),)
         return ()
+
+
+def _head(sentence: Sentence) -> str:
+    """The first word; an adverb may stand before it (`permanently delete`)."""
+    words = sentence[0]
+    return words[1] if len(words) > 1 and words[0].endswith("ly") else words[0]
+
+
+def _stands_after(words: Mapping[str, WordRule], before: Clause) -> bool:
+    """Whether one of these words (or a contracted *not*) stands shortly before."""
+    return any(word in words or word.endswith("n't") for word in before[-_DENIAL_REACH:])

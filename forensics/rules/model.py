@@ -115,6 +115,7 @@ Role = Literal[
     "joiner",
     "filler",
     "negation",
+    "advice",
     "write_phrase",
     "result_phrase",
     "result_opening",

@@ -14,7 +14,7 @@ import msgspec
 from forensics.core.classes import Effect, Scope, Stability
 from forensics.rules.model import Role, WordRule
 
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))")
 _SEPARATORS = re.compile(r"[\W_]+")
 
 

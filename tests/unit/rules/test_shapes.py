@@ -1,0 +1,76 @@
+"""Shapes of opaque values and keys that identify."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forensics.rules import load_rules
+
+RULES = load_rules()
+
+
+@pytest.mark.parametrize(
+    ("value", "key", "kind"),
+    [
+        ("pg_8812", "id", "prefixed-id"),
+        ("ch_501", None, "prefixed-id"),
+        ("rf-1", None, "prefixed-id"),
+        ("f4af", "id", "id"),
+        ("f4af", "colour", None),
+        ("42", "order_id", "number"),
+        ("42", "count", None),
+        ("1763028000", "at", "timestamp"),
+        ("1763028000", "id", "number"),
+        ("2026-11-13T10:00:00Z", "created", "timestamp"),
+        ("2026-11-13", "day", None),
+        ("0b9f3a54-6d5e-4a8e-9a51-0d2f6a1f7c11", None, "uuid"),
+        ("01ARZ3NDEKTSV4RRFFQ69G5FAV", None, "ulid"),
+        ("d41d8cd98f00b204e9800998ecf8427e", None, "hash"),
+        ('W/"a1b2"', "etag", "etag"),
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln", None, "token"),
+        ("arn:aws:sns:eu-west-1:123456789012:topic", None, "arn"),
+        ("https://b.example.org/o?X-Amz-Signature=abc", None, "url"),
+        ("https://example.org/docs?page=2", None, None),
+        ("Y3Vyc29yOnYyOpK5MjAyNi0xMS0xM1Q=", None, "cursor"),
+        ("utf-8", "ref", None),
+        ("ca12fe", "id", "id"),
+        ("v4f3b2a", "id", "id"),
+        ("us-east-1", None, None),
+        ("hello world", "id", None),
+        ("", "id", None),
+        ("x" * 5000, "id", None),
+    ],
+)
+def test_kinds(value: str, key: str | None, kind: str | None) -> None:
+    assert RULES.handle_kind(value, key) == kind
+
+
+@pytest.mark.parametrize(
+    "key", ["id", "pageId", "page_id", "IDs", "issue_number", "nextCursor", "eTag", "orderid", "ref"]
+)
+def test_keys_that_identify(key: str) -> None:
+    assert RULES.is_id_key(key)
+
+
+@pytest.mark.parametrize("key", ["paid", "name", "valid", "grid", "idea", "", "identity_of"])
+def test_keys_that_do_not(key: str) -> None:
+    assert not RULES.is_id_key(key)
+
+
+@given(st.text(max_size=5000), st.none() | st.text(max_size=40))
+def test_any_value_gets_an_answer(value: str, key: str | None) -> None:
+    kind = RULES.handle_kind(value, key)
+    assert kind is None or kind
+
+
+@pytest.mark.parametrize("unit", ["a", "a-", "a_", "A0", "-0", "=", "eyJ.", "https://a?", "a1_", "0"])
+def test_hostile_values_cost_linear_time(unit: str) -> None:
+    value = (unit * 4096)[:4096]
+    began = time.perf_counter()
+    for tail in ("", "\n", "!", " "):
+        RULES.handle_kind(value[:-1] + tail, "id")
+    assert time.perf_counter() - began < 0.5
