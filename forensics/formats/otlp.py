@@ -36,6 +36,7 @@ RECORDS_CALLS = False
 SPANS_ARE_COMPLETE = False
 
 _ABSENT = msgspec.Raw(b"")
+_DAMAGED_HEAD = 4096  # bytes in which a document that is no JSON still shows what it was
 _LINE_SUFFIXES = (".jsonl", ".ndjson")
 
 
@@ -121,7 +122,9 @@ _KINDS = {"UNSPECIFIED": 0, "INTERNAL": 1, "SERVER": 2, "CLIENT": 3, "PRODUCER":
 
 def sniff(look: Look) -> int:
     documents = [look.document] if look.document is not None else [*look.items()[:1], *look.lines]
-    return 95 if any("resourceSpans" in fields for fields in documents) else 0
+    if any("resourceSpans" in fields for fields in documents):
+        return 95
+    return 40 if not documents and b'"resourceSpans"' in look.head[:_DAMAGED_HEAD] else 0
 
 
 def read(source: Source, build: EvidenceBuilder) -> None:

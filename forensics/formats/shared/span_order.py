@@ -7,6 +7,7 @@ then the id. The order of the spans in the file is never used, so a shuffled fil
 
 from __future__ import annotations
 
+import math
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
@@ -99,16 +100,30 @@ def nearest_above(tree: Tree, roles: Sequence[Role], wanted: frozenset[Role]) ->
     return found
 
 
-def grain(*times: int) -> int:
-    """The resolution (ns) that these times show: the coarsest clock whose ticks all of them are."""
-    return next((g for g in _GRAINS if all(t % g == 0 for t in times)), 1)
+def grain(times: Iterable[int]) -> int:
+    """The resolution (ns) of one clock: the coarsest whose ticks all of its times are. Unknown times (-1) say nothing."""
+    common = math.gcd(*(t for t in times if t >= 0))
+    return next((g for g in _GRAINS if common and common % g == 0), 1)
 
 
-def runs_backwards(before: int, after: int) -> bool:
-    """Whether a time that must not be earlier than another is, by more than the clocks' resolution hides."""
-    if before < 0 or after < 0 or after >= before:
-        return False
-    return before - after >= max(grain(before), grain(after))
+class Clocks:
+    """What the clocks of one trace resolve, each service having its own."""
+
+    def __init__(self, spans: Iterable[Span]) -> None:
+        times: dict[str, list[int]] = {}
+        for span in spans:
+            times.setdefault(span.service, []).extend((span.start, span.end))
+        self._grain = {service: grain(found) for service, found in times.items()}
+
+    def runs_backwards(self, before: Span, after: Span) -> bool:
+        """Whether a span starts before one that it must follow, by more than the clocks' resolution hides."""
+        if after.start >= before.start or after.start < 0:
+            return False
+        return before.start - after.start >= max(self._grain[before.service], self._grain[after.service])
+
+    def ends_first(self, span: Span) -> bool:
+        """Whether a span ends before it starts, by more than its clock's resolution hides."""
+        return 0 <= span.end < span.start and span.start - span.end >= self._grain[span.service]
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):

@@ -10,7 +10,7 @@ from forensics.core.jsonvalue import text_of
 from forensics.formats.shared import span_names as names
 from forensics.formats.shared.span_messages import MessageReader, Said
 from forensics.formats.shared.span_names import Role
-from forensics.formats.shared.span_order import NO_PARENT, Tree, nearest_above
+from forensics.formats.shared.span_order import NO_PARENT, Clocks, Tree, nearest_above
 from forensics.formats.shared.spans import Span
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class Cast(msgspec.Struct):
     twins_of: dict[int, list[int]]
     answers: dict[int, Said]
     prompts: dict[int, Said]
+    clocks: Clocks
 
     @property
     def spans(self) -> list[Span]:
@@ -92,7 +93,7 @@ def cast(tree: Tree, messages: MessageReader) -> Cast:
         if role is Role.MODEL and (said := messages.answer(tree.spans[row])) is not None:
             answers[row] = said
     within = nearest_above(tree, roles, _CALLS)
-    found = Cast(tree, roles, within, nearest_above(tree, roles, _SCOPES), {}, {}, answers, {})
+    found = Cast(tree, roles, within, nearest_above(tree, roles, _SCOPES), {}, {}, answers, {}, Clocks(tree.spans))
     _pair_twins(found)
     for row in found.rows(Role.MODEL):
         for one in (row, *found.twins_of.get(row, ())):

@@ -8,7 +8,7 @@ from forensics.core.evidence import Basis
 from forensics.core.findings import finding
 from forensics.core.sanitise import one_line
 from forensics.formats.shared.span_names import Role
-from forensics.formats.shared.span_order import NO_PARENT, runs_backwards
+from forensics.formats.shared.span_order import NO_PARENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -77,21 +77,22 @@ def _check_links(tree: Tree, builder: TraceBuilder) -> None:
 
 
 def _check_clocks(cast: Cast, builder: TraceBuilder) -> None:
-    spans, parents = cast.spans, cast.tree.parent
+    clocks, spans, parents = cast.clocks, cast.spans, cast.tree.parent
     for row, span in enumerate(spans):
         above = parents[row]
-        if above != NO_PARENT and span.start < spans[above].start and runs_backwards(spans[above].start, span.start):
+        if above != NO_PARENT and clocks.runs_backwards(spans[above], span):
             message = f"the span {one_line(span.name, 60)} starts before its parent {one_line(spans[above].name, 60)}"
             note(builder, "causality_violation", message, [span, spans[above]])
-        if span.end < span.start and runs_backwards(span.start, span.end):
+        if clocks.ends_first(span):
             note(builder, "negative_duration", f"the span {one_line(span.name, 60)} ends before it starts", [span])
 
 
-def check_asked_first(turn: Span, tool: Span, builder: TraceBuilder) -> None:
+def check_asked_first(cast: Cast, turn: int, tool: int, builder: TraceBuilder) -> None:
     """A tool can't start before the model turn that asked for it."""
-    if tool.start < turn.start and runs_backwards(turn.start, tool.start):
-        message = f"the span {one_line(tool.name, 60)} starts before the model turn that asked for it"
-        note(builder, "causality_violation", message, [tool, turn])
+    asked, ran = cast.spans[turn], cast.spans[tool]
+    if cast.clocks.runs_backwards(asked, ran):
+        message = f"the span {one_line(ran.name, 60)} starts before the model turn that asked for it"
+        note(builder, "causality_violation", message, [ran, asked])
 
 
 def _check_ties(cast: Cast, builder: TraceBuilder) -> None:

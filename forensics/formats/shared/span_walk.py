@@ -164,7 +164,7 @@ class TraceWalk:
         for recorded_id, row in ran.items():
             asker = asked.get(recorded_id, NO_PARENT)
             if asker != NO_PARENT and row != NO_PARENT:
-                check_asked_first(self.spans[asker], self.spans[row], self.builder)
+                check_asked_first(self.cast, asker, row, self.builder)
                 yield asker, row
         yield from self._shown_after(ran)
 

@@ -1,0 +1,59 @@
+"""How is one evidence read in a test? Through its reader alone, without rules or a verdict."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from forensics.core.evidence import Evidence
+from forensics.core.reading import EvidenceBuilder, Reading
+from forensics.formats import registry
+from forensics.formats.shared.source import open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SHARED = Path(__file__).resolve().parents[4] / "shared"
+
+
+@pytest.fixture
+def cases() -> Path:
+    """The corpus of real traces beside the checkout; tests that need it are skipped where it is not there."""
+    if not (_SHARED / "cases").is_dir():
+        pytest.skip("the corpus of real traces is not here")
+    return _SHARED / "cases"
+
+
+def read_evidence(path: Path, format_name: str | None = None) -> Reading:
+    """Read one file as the command line would, up to the verdict."""
+    with open_source(str(path)) as source:
+        reader = registry.reader(format_name) if format_name else registry.recognise(source)
+        build = EvidenceBuilder(
+            Evidence(0, source.name, source.sha256, source.size, reader.NAME),
+            records_calls=reader.RECORDS_CALLS,
+            spans_are_complete=reader.SPANS_ARE_COMPLETE,
+        )
+        reader.read(source, build)
+        return build.finish()
+
+
+@pytest.fixture
+def read() -> Callable[..., Reading]:
+    return read_evidence
+
+
+@pytest.fixture
+def read_otlp(tmp_path: Path) -> Callable[..., Reading]:
+    """Read OTLP spans that a test wrote as plain dictionaries."""
+
+    def read_spans(*spans: dict[str, Any], resources: list[dict[str, Any]] | None = None) -> Reading:
+        resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "demo"}}]}
+        whole = resources or [{"resource": resource, "scopeSpans": [{"spans": list(spans)}]}]
+        path = tmp_path / "trace.json"
+        path.write_text(json.dumps({"resourceSpans": whole}), encoding="utf-8")
+        return read_evidence(path)
+
+    return read_spans

@@ -1,0 +1,485 @@
+"""Does OTLP read alike whoever wrote it, and does nothing in it hide a call?"""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from forensics.core.jsonvalue import value_of
+from forensics.core.trace import Absence, Boundary, Outcome, StepKind
+from forensics.errors import EvidenceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from forensics.core.reading import Reading
+    from forensics.core.trace import Trace
+
+    Read = Callable[..., Reading]
+
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+EPOCH = 1_790_000_000_000_000_000
+
+
+def value(of: object) -> dict[str, Any]:
+    """A value as OTLP's AnyValue."""
+    if isinstance(of, bool):
+        return {"boolValue": of}
+    if isinstance(of, int):
+        return {"intValue": str(of)}
+    if isinstance(of, float):
+        return {"doubleValue": of}
+    if isinstance(of, list):
+        return {"arrayValue": {"values": [value(v) for v in of]}}
+    if isinstance(of, dict):
+        return {"kvlistValue": {"values": [{"key": k, "value": value(v)} for k, v in of.items()]}}
+    return {"stringValue": of}
+
+
+def otlp(spans: list[dict[str, Any]]) -> dict[str, Any]:
+    """One request of these spans."""
+    resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "demo"}}]}
+    return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": spans}]}]}
+
+
+def span(number: int, parent: int | None = None, start: int = 0, name: str = "span", /, **attributes: object) -> dict[str, Any]:
+    """A span of 1 µs; attribute names have two underscores for a dot."""
+    found: dict[str, Any] = {
+        "traceId": TRACE,
+        "spanId": f"{number:016x}",
+        "name": name,
+        "startTimeUnixNano": str(EPOCH + start),
+        "endTimeUnixNano": str(EPOCH + start + 1_000),
+        "attributes": [{"key": k.replace("__", "."), "value": value(v)} for k, v in attributes.items()],
+    }
+    if parent is not None:
+        found["parentSpanId"] = f"{parent:016x}"
+    return found
+
+
+def agent(number: int, parent: int | None = None, start: int = 0, **more: object) -> dict[str, Any]:
+    return span(number, parent, start, "invoke_agent", gen_ai__operation__name="invoke_agent", **more)
+
+
+def chat(number: int, parent: int | None, start: int, prompt: object = None, answer: object = None, **more: object) -> dict[str, Any]:
+    if prompt is not None:
+        more["gen_ai__input__messages"] = json.dumps(prompt)
+    if answer is not None:
+        more["gen_ai__output__messages"] = json.dumps(answer)
+    return span(number, parent, start, "chat", gen_ai__operation__name="chat", **more)
+
+
+def tool(number: int, parent: int | None, start: int, name: str, call: str | None = None, **more: object) -> dict[str, Any]:
+    if call:
+        more["gen_ai__tool__call__id"] = call
+    return span(number, parent, start, f"execute_tool {name}", gen_ai__operation__name="execute_tool", gen_ai__tool__name=name, **more)
+
+
+def says(text: str = "", *calls: tuple[str, str, Any]) -> dict[str, Any]:
+    parts: list[dict[str, Any]] = [{"type": "text", "content": text}] if text else []
+    parts.extend({"type": "tool_call", "id": i, "name": n, "arguments": a} for i, n, a in calls)
+    return {"role": "assistant", "parts": parts}
+
+
+def asks(text: str) -> dict[str, Any]:
+    return {"role": "user", "parts": [{"type": "text", "content": text}]}
+
+
+def shows(call: str, response: object) -> dict[str, Any]:
+    return {"role": "tool", "parts": [{"type": "tool_call_response", "id": call, "response": response}]}
+
+
+def codes(reading: Reading) -> list[str]:
+    return sorted([f.code for f in reading.findings] + [f.code for t in reading.traces for f in t.findings])
+
+
+def steps(trace: Trace) -> list[tuple[Any, ...]]:
+    return [(s.kind.label, s.name, s.agent, s.at, None if s.payload is None else bytes(s.payload)) for s in trace.steps()]
+
+
+def told(reading: Reading) -> Any:
+    """Everything that must not depend on the order of the file."""
+    return [
+        (t.id, steps(t), [(c.occurrence, c.tool, c.recorded_id, c.outcome, c.boundary) for c in t.calls],
+         [(f.code, f.message, f.steps) for f in t.findings])
+        for t in reading.traces
+    ], reading.counts, [(f.code, f.message) for f in reading.findings], [(g.code, g.message) for g in reading.gaps]  # fmt: skip
+
+
+# the cases of the corpus ---------------------------------------------------------------------------------------------
+
+
+def test_tools_faster_than_the_clock(cases: Path, read: Read) -> None:
+    reading = read(cases / "bugs/27-tools-faster-than-the-clock/otlp.json")
+    (trace,) = reading.traces
+    assert (reading.counts.spans, reading.counts.roots) == (4, 1)
+    assert [(c.recorded_id, c.occurrence, c.outcome) for c in trace.calls] == [("p1", "0.0", Outcome.RECORDED), ("p2", "0.1", Outcome.RECORDED)]
+    assert codes(reading) == ["time_tie"]
+    assert not reading.gaps
+
+
+def test_a_middle_span_that_was_never_exported(cases: Path, read: Read) -> None:
+    reading = read(cases / "bugs/29-middle-span-never-exported/otlp.json")
+    assert (reading.counts.spans, reading.counts.roots, reading.counts.missing_spans) == (3, 1, ["00000000000000c2"])
+    assert [c.tool for c in reading.traces[0].calls] == ["charge"]
+    assert codes(reading) == ["orphan_span"]
+    (finding,) = reading.traces[0].findings
+    assert len(finding.locators) == 2
+    assert [(g.code, g.hides, g.trace) for g in reading.gaps] == [("orphan_span", True, TRACE)]
+
+
+def test_ids_in_base64(cases: Path, read: Read) -> None:
+    reading = read(cases / "bugs/31-ids-in-base64/otlp.json")
+    (trace,) = reading.traces
+    assert trace.id == TRACE
+    assert codes(reading) == ["id_encoding"]
+    (call,) = trace.calls
+    assert (call.outcome, call.absence, call.blocks) == (Outcome.ABSENT, Absence.NOT_CAPTURED, ())
+    assert reading.counts.roots == 1
+
+
+def test_an_attribute_cut_inside_its_json(cases: Path, read: Read) -> None:
+    reading = read(cases / "bugs/33-attribute-cut-inside-json/otlp.json")
+    (trace,) = reading.traces
+    assert "truncated_payload" in codes(reading)
+    assert [c.tool for c in trace.calls] == ["broadcast"]
+    assert [b.code for b in trace.calls[0].blocks] == ["truncated_payload"]
+
+
+def test_pydantic_ai_in_four_versions_tells_one_story(cases: Path, read: Read) -> None:
+    reading = read(cases / "generated/otlp/pydantic-ai-agent.jsonl")
+    assert (reading.counts.spans, reading.counts.lines, len(reading.traces), reading.counts.model_calls) == (40, 1, 4, 16)
+    for trace in reading.traces:
+        assert trace.agents == ["main_agent", "sub_agent"]
+        assert [(c.tool, c.boundary, c.outcome) for c in trace.calls] == [
+            ("lookup", Boundary.TOOL, Outcome.RECORDED),
+            ("lookup", Boundary.TOOL, Outcome.RECORDED),
+            ("delegate", Boundary.SUB_AGENT, Outcome.RECORDED),
+            ("flaky", Boundary.TOOL, Outcome.FAILED),
+        ]
+        assert not trace.findings
+        kinds = [(StepKind(trace.kind[i]), trace.strings[trace.agent[i]]) for i in range(len(trace))]
+        returned = trace.calls[2].result_step
+        assert (StepKind.MODEL, "sub_agent") in kinds[:returned]
+    assert not reading.gaps
+
+
+def test_an_agent_without_any_model_turn_is_a_gap(cases: Path, read: Read) -> None:
+    reading = read(cases / "generated/otlp/genai-langchain-agent.jsonl")
+    assert [(g.code, g.hides) for g in reading.gaps] == [("evidence_gap", True)] * 2
+    calls = [(c.tool, value_of(c.result), c.outcome) for t in reading.traces for c in t.calls if c.result is not None]
+    assert calls == [
+        ("get_weather", "Paris: 21C", Outcome.RECORDED),
+        ("get_weather", "Rome: 21C", Outcome.RECORDED),
+        ("refund", "payment gateway down", Outcome.FAILED),
+    ]
+
+
+def test_openai_cassettes(cases: Path, read: Read) -> None:
+    reading = read(cases / "generated/otlp/genai-openai-cassettes.jsonl")
+    assert [len(t.calls) for t in reading.traces] == [2, 2, 2, 1, 0]
+    assert (reading.counts.input_tokens, reading.counts.output_tokens) == (321, 135)
+    shown = reading.traces[1]
+    assert [c.outcome for c in shown.calls] == [Outcome.RECORDED] * 2
+    assert [StepKind(k) for k in reading.traces[4].kind] == [StepKind.USER, StepKind.ERROR]
+
+
+@pytest.mark.parametrize(
+    ("name", "spans", "unread"),
+    [
+        ("agent-prism__packages_demo-app_src_data_rag_earnings_agent.json", 18, 15),
+        ("agent-prism__packages_demo-app_src_data_smol_deep_research_agent.json", 8, 6),
+    ],
+)
+def test_a_vocabulary_that_is_not_read_is_a_gap(cases: Path, read: Read, name: str, spans: int, unread: int) -> None:
+    reading = read(cases / "traces/otel-otlp-json" / name)
+    assert reading.counts.spans == spans
+    assert codes(reading) == ["dialect", "id_encoding"]
+    assert [g.message for g in reading.gaps if g.hides] == [f"{unread} spans in a vocabulary that is not read: openinference"]
+
+
+def test_spans_that_say_nothing_are_a_gap(cases: Path, read: Read) -> None:
+    reading = read(cases / "traces/otel-otlp-json/open-agent-traces__test-traces.json")
+    assert (reading.counts.lines, reading.counts.spans, len(reading.traces)) == (2, 2, 2)
+    assert [g.hides for g in reading.gaps] == [True, True]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["generated/otlp/pydantic-ai-agent.jsonl", "generated/otlp-pager/pager_otlp.json", "generated/otlp/genai-openai-cassettes.jsonl",
+     "bugs/27-tools-faster-than-the-clock/otlp.json", "bugs/29-middle-span-never-exported/otlp.json"],
+)  # fmt: skip
+def test_the_order_of_the_file_changes_nothing(cases: Path, read: Read, tmp_path: Path, name: str) -> None:
+    text = (cases / name).read_text()
+    documents = [json.loads(text)] if not name.endswith("l") else [json.loads(line) for line in text.splitlines()]
+    expected = None
+    for seed in range(6):
+        for document in documents:
+            for resource in document["resourceSpans"]:
+                for scope in resource["scopeSpans"]:
+                    random.Random(seed).shuffle(scope["spans"])  # noqa: S311 - a shuffle, no secret
+        path = tmp_path / f"{seed}.json"
+        path.write_text(json.dumps(documents))
+        found = told(read(path))
+        expected = expected or found
+        assert found == expected
+
+
+# containers ----------------------------------------------------------------------------------------------------------
+
+RUN = [
+    agent(1, None, 0),
+    chat(2, 1, 10, [asks("pay")], [says("", ("c1", "charge", {"n": 1}))]),
+    tool(3, 1, 20, "charge", "c1", gen_ai__tool__call__arguments='{"n": 1}', gen_ai__tool__call__result='{"id": "ch_1"}'),
+    chat(4, 1, 5_000, [asks("pay"), says("", ("c1", "charge", {"n": 1})), shows("c1", {"id": "ch_1"})], [says("paid ch_1")]),
+]
+
+
+def test_every_container_tells_the_same(read: Read, tmp_path: Path) -> None:
+    document = otlp(RUN)
+    lines = "".join(json.dumps(otlp([s])) + "\n" for s in RUN)
+    older = json.loads(json.dumps(document).replace("scopeSpans", "instrumentationLibrarySpans"))
+    loose = json.loads(json.dumps(document))
+    for one in loose["resourceSpans"][0]["scopeSpans"][0]["spans"]:
+        one["startTimeUnixNano"] = int(one["startTimeUnixNano"])
+        one["kind"], one["status"] = "SPAN_KIND_INTERNAL", {"code": "STATUS_CODE_UNSET"}
+        one["parentSpanId"] = one.get("parentSpanId", "")
+    forms = {
+        "one.json": json.dumps(document), "pretty.json": json.dumps(document, indent=1), "list.json": json.dumps([document]),
+        "older.json": json.dumps(older), "loose.json": json.dumps(loose), "lines.jsonl": lines, "bom.json": "\ufeff" + json.dumps(document),
+        "crlf.jsonl": lines.replace("\n", "\r\n"),
+    }  # fmt: skip
+    found = {}
+    for name, text in forms.items():
+        path = tmp_path / name
+        path.write_bytes(text.encode())
+        reading = read(path)
+        (trace,) = reading.traces
+        found[name] = (steps(trace), codes(reading), [g.code for g in reading.gaps])
+        assert reading.counts.lines == (4 if name.endswith("l") else 0)
+        assert reading.counts.records == 4
+    assert {json.dumps(f, default=repr) for f in found.values()} == {json.dumps(found["one.json"], default=repr)}
+
+
+def test_a_bad_line_is_named_and_the_rest_is_read(read: Read, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    good = [json.dumps(otlp([s])) for s in RUN]
+    path.write_text("\n".join([*good[:2], good[2][:60], *good[3:]]))
+    reading = read(path)
+    assert reading.counts.bad_lines == [3]
+    assert (reading.counts.lines, reading.counts.records) == (4, 3)
+    assert [(g.code, g.hides) for g in reading.gaps] == [("malformed_line", True)]
+
+
+def test_a_span_of_the_wrong_shape_is_a_gap_and_its_neighbours_are_read(read_otlp: Read) -> None:
+    broken = {**RUN[2], "attributes": {"tool": "as an object"}}
+    reading = read_otlp(RUN[0], RUN[1], broken, RUN[3])
+    assert [(g.code, g.locator.pointer if g.locator else "") for g in reading.gaps] == [("malformed_line", "/resourceSpans/0/scopeSpans/0/spans/2")]
+    assert reading.counts.spans == 3
+    assert reading.traces[0].calls[0].outcome is Outcome.RECORDED
+
+
+def test_numbers_that_are_no_json_do_not_hide_the_spans(read: Read, tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(otlp([*RUN, span(9, 1, 30, "x", temperature="T")])).replace('{"stringValue": "T"}', '{"doubleValue": NaN}'))
+    reading = read(path)
+    assert reading.counts.spans == 5
+    assert codes(reading) == ["non_finite_number"]
+
+
+def test_a_key_that_stands_twice_taints_the_call(read: Read, tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(otlp(RUN)).replace('"spanId": "0000000000000003"', '"spanId": "0000000000000003", "name": "y"'))
+    reading = read(path)
+    assert "duplicate_key" in codes(reading)
+    assert "duplicate_key" in [b.code for b in reading.traces[0].calls[0].blocks]
+
+
+def test_an_attribute_that_stands_twice_taints_the_call(read_otlp: Read) -> None:
+    twice = json.loads(json.dumps(RUN[2]))
+    twice["attributes"].append({"key": "gen_ai.tool.call.result", "value": {"stringValue": "refused"}})
+    reading = read_otlp(RUN[0], RUN[1], twice, RUN[3])
+    assert "duplicate_key" in codes(reading)
+    assert "duplicate_key" in [b.code for b in reading.traces[0].calls[0].blocks]
+
+
+def test_no_span_at_all_is_an_error(read: Read, tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_text('{"resourceSpans": []}')
+    with pytest.raises(EvidenceError) as caught:
+        read(path)
+    assert caught.value.hint
+
+
+def test_lists_and_maps_in_attributes_are_plain_json(read_otlp: Read) -> None:
+    listed = [{"name": "charge", "description": "Charge.", "parameters": {"type": "object"}}]
+    reading = read_otlp(agent(1), chat(2, 1, 10, [asks("x")], [says("y")], gen_ai__tool__definitions=listed))
+    assert reading.traces[0].facts["charge"].input_schema == {"type": "object"}
+
+
+# what a span stands for ----------------------------------------------------------------------------------------------
+
+
+def test_an_edited_result_contradicts_the_prompt(read_otlp: Read) -> None:
+    edited = tool(3, 1, 20, "charge", "c1", gen_ai__tool__call__result='{"id": "ch_2"}')
+    assert "inconsistent_tuple" in codes(read_otlp(RUN[0], RUN[1], edited, RUN[3]))
+
+
+def test_a_tool_before_the_turn_that_asked_for_it(read_otlp: Read) -> None:
+    early = tool(3, 1, -5, "charge", "c1", gen_ai__tool__call__result='{"id": "ch_1"}')
+    reading = read_otlp({**RUN[0], "startTimeUnixNano": str(EPOCH - 50)}, RUN[1], early, RUN[3])
+    (trace,) = reading.traces
+    assert codes(reading) == ["causality_violation"]
+    assert [(c.occurrence, c.outcome) for c in trace.calls] == [("0.0", Outcome.RECORDED)]
+
+
+def test_a_child_before_its_parent_and_an_end_before_its_start(read_otlp: Read) -> None:
+    late = {**RUN[0], "startTimeUnixNano": str(EPOCH + 15), "endTimeUnixNano": str(EPOCH + 3)}
+    assert codes(read_otlp(late, *RUN[1:])) == ["causality_violation", "negative_duration"]
+
+
+def test_a_clock_in_milliseconds_hides_less_than_its_tick(read_otlp: Read) -> None:
+    coarse = {**chat(2, 1, 0, [asks("pay")], [says("no")]), "endTimeUnixNano": str(EPOCH)}
+    fine = {**agent(1), "startTimeUnixNano": str(EPOCH + 456_789), "endTimeUnixNano": str(EPOCH + 999_999)}
+    document = otlp([coarse])["resourceSpans"] + otlp([fine])["resourceSpans"]
+    document[1]["resource"]["attributes"][0]["value"]["stringValue"] = "another service"
+    assert codes(read_otlp(resources=document)) == []
+
+
+def test_a_turn_that_ended_to_call_tools_and_shows_none_is_a_gap(read_otlp: Read) -> None:
+    hidden = chat(2, 1, 10, [asks("pay")], [says("let me see")], gen_ai__response__finish_reasons=["tool_calls"])
+    reading = read_otlp(agent(1), hidden)
+    assert [(g.code, g.hides) for g in reading.gaps] == [("evidence_gap", True)]
+
+
+def test_a_silent_turn_is_filled_by_the_next_prompt(read_otlp: Read) -> None:
+    silent = chat(2, 1, 10, [asks("pay")])
+    reading = read_otlp(RUN[0], silent, RUN[2], RUN[3])
+    (trace,) = reading.traces
+    assert trace.silent_turns == []
+    assert [(c.occurrence, c.tool, c.outcome) for c in trace.calls] == [("0.0", "charge", Outcome.RECORDED)]
+
+
+def test_a_silent_turn_stays_silent_without_a_later_prompt(read_otlp: Read) -> None:
+    reading = read_otlp(agent(1), chat(2, 1, 10), tool(3, 1, 20, "charge", "c1"))
+    (trace,) = reading.traces
+    assert trace.silent_turns == [0]
+    assert [(c.occurrence, c.outcome, c.absence) for c in trace.calls] == [("-.0", Outcome.ABSENT, Absence.NOT_CAPTURED)]
+
+
+def test_one_tool_call_recorded_by_two_instrumentations_is_one_call(read_otlp: Read) -> None:
+    outer = tool(3, 1, 20, "charge", "c1", gen_ai__tool__call__arguments='{"n": 1}')
+    inner = span(5, 3, 25, "tools/call charge", mcp__method__name="tools/call", gen_ai__tool__name="charge", gen_ai__tool__call__result='{"id": "ch_1"}')
+    reading = read_otlp(RUN[0], RUN[1], outer, inner, RUN[3])
+    (trace,) = reading.traces
+    assert [(c.tool, value_of(c.result)) for c in trace.calls if c.result is not None] == [("charge", {"id": "ch_1"})]
+    assert trace.calls[0].agreement == "equal JSON values"
+
+
+def test_one_model_call_recorded_twice_is_one_turn(read_otlp: Read) -> None:
+    usage = {"gen_ai__usage__input_tokens": 7, "gen_ai__usage__output_tokens": 2}
+    outer = chat(2, 1, 10, None, None, **usage)
+    inner = chat(5, 2, 12, [asks("pay")], [says("", ("c1", "charge", {"n": 1}))], **usage)
+    reading = read_otlp(RUN[0], outer, inner, RUN[2], RUN[3])
+    assert reading.counts.model_calls == 2
+    assert (reading.counts.input_tokens, reading.counts.output_tokens) == (7, 2)
+    assert len(reading.traces[0].calls) == 1
+
+
+def test_an_exported_span_that_stands_twice_is_one_span(read_otlp: Read) -> None:
+    reading = read_otlp(*RUN, RUN[2])
+    assert codes(reading) == ["duplicate_record"]
+    assert (reading.counts.records, reading.counts.duplicate_records) == (5, 1)
+    assert len(reading.traces[0].calls) == 1
+
+
+def test_two_stories_under_one_span_id_are_a_gap(read_otlp: Read) -> None:
+    other = tool(3, 1, 20, "charge", "c1", gen_ai__tool__call__result='{"id": "ch_9"}')
+    reading = read_otlp(*RUN, other)
+    assert "duplicate_record_id" in codes(reading)
+    assert [g.code for g in reading.gaps if g.hides] == ["duplicate_record_id"]
+
+
+def test_a_timeout_may_have_taken_effect(read_otlp: Read) -> None:
+    failed = {**tool(3, 1, 20, "charge", "c1", error__type="httpx.ReadTimeout"), "status": {"code": 2, "message": "timed out"}}
+    (trace,) = read_otlp(RUN[0], RUN[1], failed).traces
+    assert trace.calls[0].outcome is Outcome.INDETERMINATE
+
+
+def test_a_pause_is_no_failure(read_otlp: Read) -> None:
+    event = {"name": "exception", "attributes": [{"key": "exception.type", "value": value("langgraph.errors.GraphInterrupt")}]}
+    paused = {**tool(3, 1, 20, "charge", "c1"), "status": {"code": 2}, "events": [event]}
+    (trace,) = read_otlp(RUN[0], RUN[1], paused).traces
+    assert trace.calls[0].outcome is Outcome.INDETERMINATE
+    assert not trace.rows(StepKind.ERROR)
+
+
+def test_what_leaves_the_agent_is_a_boundary_call_unless_a_tool_or_the_model_does_it(read_otlp: Read) -> None:
+    def http(number: int, parent: int, start: int) -> dict[str, Any]:
+        return {**span(number, parent, start, "POST", http__request__method="POST", url__full="https://a.example/x?y=1"), "kind": 3}
+
+    reading = read_otlp(*RUN, http(5, 1, 30), http(6, 2, 12), http(7, 3, 22), span(8, 1, 40, "q", db__system="postgresql", db__statement="SELECT 1"))
+    calls = [(c.tool, c.boundary, c.occurrence) for c in reading.traces[0].calls]
+    assert calls == [
+        ("charge", Boundary.TOOL, "0.0"),
+        ("POST https://a.example/x", Boundary.HTTP, "-.0"),
+        ("postgresql", Boundary.DATABASE, "-.1"),
+    ]
+    assert reading.traces[0].facts["POST https://a.example/x"].http == ("POST", "https://a.example/x?y=1")
+
+
+def test_memory_retriever_and_guardrail_spans(read_otlp: Read) -> None:
+    memory = span(5, 1, 2, "memory.read", fastaiagent__runner__type="memory", memory__operation="read", memory__query="who")
+    found = span(6, 1, 3, "retrieval docs", gen_ai__operation__name="retrieval", gen_ai__data_source__id="docs")
+    guard = span(7, 1, 4, "guardrail.no_secrets", fastaiagent__guardrail__name="no_secrets", fastaiagent__guardrail__passed=True)
+    (trace,) = read_otlp(*RUN, memory, found, guard).traces
+    assert [(c.tool, c.boundary) for c in trace.calls if c.boundary is not Boundary.TOOL] == [
+        ("memory.read", Boundary.MEMORY),
+        ("docs", Boundary.RETRIEVER),
+    ]
+    assert [trace.step(row).name for row in trace.rows(StepKind.GUARDRAIL)] == ["no_secrets"]
+
+
+def test_the_events_of_the_older_conventions(read_otlp: Read) -> None:
+    def event(name: str, **attributes: object) -> dict[str, Any]:
+        return {"name": name, "attributes": [{"key": k, "value": value(v)} for k, v in attributes.items()]}
+
+    call = json.dumps([{"id": "c1", "type": "function", "function": {"name": "charge", "arguments": '{"n": 1}'}}])
+    first = {**chat(2, 1, 10), "events": [event("gen_ai.user.message", content="pay"), event("gen_ai.choice", index=0, finish_reason="tool_calls", message=json.dumps({"role": "assistant", "tool_calls": json.loads(call)}))]}
+    second = {**chat(4, 1, 5_000), "events": [
+        event("gen_ai.user.message", content="pay"), event("gen_ai.assistant.message", role="assistant", tool_calls=call),
+        event("gen_ai.tool.message", id="c1", content='{"id": "ch_1"}'),
+        event("gen_ai.choice", index=0, message=json.dumps({"role": "assistant", "content": "paid ch_1"})),
+    ]}  # fmt: skip
+    (trace,) = read_otlp(agent(1), first, tool(3, 1, 20, "charge", "c1", gen_ai__tool__call__result='{"id": "ch_1"}'), second).traces
+    assert [StepKind(k).label for k in trace.kind] == ["user", "model", "tool_call", "tool_result", "model"]
+    assert [(c.occurrence, c.recorded_id, c.agreement) for c in trace.calls] == [("0.0", "c1", "equal bytes")]
+
+
+def test_what_an_agent_was_told_and_said_stands_once(read_otlp: Read) -> None:
+    (trace,) = read_otlp(agent(1, None, 0, agent__input="pay", agent__output="paid ch_1"), *RUN[1:]).traces
+    assert [s.kind for s in trace.steps()] == [StepKind.USER, StepKind.MODEL, StepKind.TOOL_CALL, StepKind.TOOL_RESULT, StepKind.MODEL]
+    (other,) = read_otlp(agent(1, None, 0, agent__input="refund", agent__output="Done: paid"), *RUN[1:]).traces
+    assert [(s.kind, s.name) for s in other.steps()][0] == (StepKind.USER, "")
+    assert [(s.kind, s.name) for s in other.steps()][-1] == (StepKind.OTHER, "final output")
+
+
+def test_two_conversations_of_one_agent_do_not_mix(read_otlp: Read) -> None:
+    guard = chat(5, 1, 15, [asks("is this safe?")], [says("yes")])
+    reading = read_otlp(*RUN[:2], guard, *RUN[2:])
+    assert codes(reading) == []
+    assert len(reading.traces[0].calls) == 1
+
+
+def test_an_agent_that_goes_on_in_a_second_run_counts_its_calls_once(read_otlp: Read) -> None:
+    history = [asks("pay"), says("", ("c1", "charge", {"n": 1})), shows("c1", {"id": "ch_1"}), says("paid ch_1"), asks("thanks")]
+    again = agent(5, 9, 9_000, gen_ai__agent__name="till")
+    spans = [span(9, None, -5, "workflow", gen_ai__operation__name="invoke_workflow"), {**agent(1, 9, 0, gen_ai__agent__name="till")}, *RUN[1:]]
+    reading = read_otlp(*spans, again, chat(6, 5, 9_100, history, [says("welcome")]))
+    assert codes(reading) == []
+    assert len(reading.traces[0].calls) == 1
+    assert reading.counts.model_calls == 3
