@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.classes import ClassEvidence, Effect, Scope, Source, Stability, Tier, ToolFacts
-from forensics.rules.conditions import Predicate, compile_condition, glob, resolve_pointer, same_json
+from forensics.rules.conditions import (
+    Predicate,
+    compile_condition,
+    glob,
+    key_words,
+    needed_keys,
+    resolve_pointer,
+    same_json,
+)
 from forensics.rules.descriptions import DescriptionReader
 from forensics.rules.model import Pack, ToolRule
 from forensics.rules.names import NameReader
@@ -43,6 +51,7 @@ class _Compiled(msgspec.Struct, frozen=True):
     effect: Effect | None
     result: Stability | None
     scope: Scope | None
+    keys: frozenset[str] | None = None
 
 
 class RuleSet:
@@ -80,15 +89,19 @@ class RuleSet:
 
     def call_evidence(self, facts: ToolFacts, arguments: object, policy: Policy) -> tuple[ClassEvidence, ...]:
         """What only the arguments show: the operator's conditional entries, methods, free text, output paths, keys."""
-        subject = {**_subject(facts), "arguments": arguments}
         operator = [_operator(e) for e in _entries(policy, facts) if e.arguments and _meets(e, arguments)]
-        return (*operator, *_spoken(self._call_rules, [subject], facts, policy))
+        rules = _possible(self._call_rules, arguments)
+        spoken = _spoken(rules, {**_subject(facts), "arguments": arguments}, facts, policy) if rules else ()
+        return (*operator, *spoken)
 
     def result_evidence(self, facts: ToolFacts, arguments: object, result: object) -> tuple[ClassEvidence, ...]:
         """What the shape of the recorded result shows: that something was created, sent, changed. Always a veto."""
-        base = {**_subject(facts), "arguments": arguments}
-        views = [{**base, "result": view} for view in _views(result)]
-        return tuple(_spoken(self._result_rules, views, facts, None)) if views else ()
+        spoken: dict[str | None, ClassEvidence] = {}
+        for view in _views(result):
+            rules = _possible(self._result_rules, view)
+            subject = {**_subject(facts), "arguments": arguments, "result": view} if rules else {}
+            spoken |= {piece.rule: piece for piece in _spoken(rules, subject, facts, None)}
+        return tuple(spoken.values())
 
     def handle_kind(self, value: str, key: str | None) -> str | None:
         """The kind of an opaque value (uuid, ulid, prefixed-id, hash, timestamp, cursor, etag, token, url, arn, number;
@@ -102,7 +115,7 @@ class RuleSet:
 
     def _judge_tool(self, facts: ToolFacts, policy: Policy) -> Iterator[ClassEvidence]:
         yield from (_operator(entry) for entry in _entries(policy, facts) if not entry.arguments)
-        spoken = _spoken(self._tool_rules, [_subject(facts)], facts, policy)
+        spoken = _spoken(self._tool_rules, _subject(facts), facts, policy)
         silenced = _silenced(self._tool_rules, spoken)
         yield from spoken
         for hit in self._names.read(facts.name):
@@ -127,7 +140,15 @@ def _compiled(rule: ToolRule, pack: str) -> _Compiled:
     effect = Effect[rule.effect.name] if rule.effect is not None else None
     result = Stability[rule.result.name] if rule.result is not None else None
     scope = Scope(rule.scope.value) if rule.scope is not None else None
-    return _Compiled(rule, pack, compile_condition(rule.when), effect, result, scope)
+    member = {"arguments": "arguments", "result": "result"}.get(rule.source)
+    keys = needed_keys(rule.when, member) if member is not None else None
+    return _Compiled(rule, pack, compile_condition(rule.when), effect, result, scope, keys)
+
+
+def _possible(rules: tuple[_Compiled, ...], value: object) -> list[_Compiled]:
+    """The rules that may hold for these arguments or this result, told by the keys alone."""
+    names = {key_words(key) for key in value if isinstance(key, str)} if isinstance(value, Mapping) else set()
+    return [c for c in rules if c.keys is None or not c.keys.isdisjoint(names)]
 
 
 def _signature(facts: ToolFacts) -> bytes | None:
@@ -154,9 +175,9 @@ def _subject(facts: ToolFacts) -> dict[str, object]:
 
 
 def _spoken(
-    rules: Iterable[_Compiled], subjects: Sequence[Mapping[str, object]], facts: ToolFacts, policy: Policy | None
+    rules: Iterable[_Compiled], subject: Mapping[str, object], facts: ToolFacts, policy: Policy | None
 ) -> list[ClassEvidence]:
-    holding = [c for c in rules if any(c.holds(subject) for subject in subjects)]
+    holding = [c for c in rules if c.holds(subject)]
     silenced = {other for c in holding for other in c.rule.refines}
     speaking = [c for c in holding if c.rule.id not in silenced and _counts(c, policy)]
     return [_evidence(c, facts, policy) for c in speaking]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forensics.rules.conditions import compile_condition, glob, pointer_tokens, resolve_pointer, same_json
+from forensics.rules.conditions import compile_condition, glob, needed_keys, pointer_tokens, resolve_pointer, same_json
 from forensics.rules.model import Condition
 
 SUBJECT: dict[str, object] = {
@@ -49,6 +49,25 @@ def test_conditions(condition: Condition, holds: bool) -> None:  # noqa: FBT001 
     assert compile_condition(condition)(SUBJECT) is holds
 
 
+@pytest.mark.parametrize(
+    ("condition", "keys"),
+    [
+        (Condition(at="/arguments", keys=("output_path", "outFile")), {"output path", "out file"}),
+        (Condition(at="/arguments/mode", equals="x"), {"mode"}),
+        (Condition(at=("/arguments/a", "/arguments/b"), equals="x"), {"a", "b"}),
+        (Condition(any=(Condition(at="/arguments/a", equals=1), Condition(at="/arguments/b", equals=1))), {"a", "b"}),
+        (Condition(all=(Condition(tool="x"), Condition(at="/arguments/b", equals=1))), {"b"}),
+        (Condition(any=(Condition(tool="x"), Condition(at="/arguments/b", equals=1))), None),
+        (Condition(at="/arguments/a", present=False), None),
+        (Condition(at="/arguments/*", equals=1), None),
+        (Condition(at="/tool", words=("a",)), None),
+        (Condition(not_=Condition(at="/arguments/a", equals=1)), None),
+    ],
+)
+def test_keys_without_which_a_condition_cannot_hold(condition: Condition, keys: set[str] | None) -> None:
+    assert needed_keys(condition, "arguments") == keys
+
+
 def test_pointers_follow_rfc_6901() -> None:
     arguments = SUBJECT["arguments"]
     assert resolve_pointer(arguments, "/a~1b/~0") == 2
@@ -61,7 +80,7 @@ def test_pointers_follow_rfc_6901() -> None:
 
 def test_json_equality_keeps_types_apart() -> None:
     assert same_json({"a": [1, 2.0]}, {"a": [1.0, 2]})
-    assert not same_json(True, 1)
+    assert not same_json([True], [1])
     assert not same_json("1", 1)
     assert not same_json([1], [1, 2])
     assert not same_json({"a": 1}, {"b": 1})

@@ -142,7 +142,7 @@ def test_an_entry_with_conditions_speaks_of_calls_that_meet_all() -> None:
         ({"query": "SELECT a FROM b"}, "call.free-text"),
         ({"query": "mutation { x }"}, "call.graphql-mutation"),
         ({"method": "DELETE", "url": "u"}, "call.operation"),
-        ({"output_path": "/tmp/x"}, "call.output-path"),
+        ({"output_path": "out/x.png"}, "call.output-path"),
         ({"idempotencyKey": "k"}, "call.idempotency-key"),
     ],
 )

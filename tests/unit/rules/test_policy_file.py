@@ -107,7 +107,8 @@ def test_a_missing_file_is_named_where_it_is_asked_for(tmp_path: Path) -> None:
 def test_all_faults_of_a_policy_at_once(tmp_path: Path) -> None:
     text = HEAD + (
         "trust:\n  - {server: a, pack: b}\n  - {}\n"
-        "tools:\n  - {tool: a, because: x, by: y}\n  - {tool: b, because: '', by: y, effect: none, arguments: {mode: 1}}\n"
+        "tools:\n  - {tool: a, because: x, by: y}\n"
+        "  - {tool: b, because: '', by: y, effect: none, arguments: {mode: 1}}\n"
     )
     with pytest.raises(RuleError) as caught:
         load_policy(write(tmp_path, text), TODAY)

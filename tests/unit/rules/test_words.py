@@ -145,7 +145,7 @@ def test_reading_names_say_none(name: str) -> None:
     assert said(name) == {Effect.NONE}
 
 
-@pytest.mark.parametrize("name", ["ping", "widget", "", "deletes", "gеt_user", "get_" + "x" * 600])
+@pytest.mark.parametrize("name", ["ping", "widget", "", "deletes", "g\u0435t_user", "get_" + "x" * 600])
 def test_names_that_say_nothing(name: str) -> None:
     assert said(name) == set()
 
