@@ -12,7 +12,7 @@ import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forensics.cli.options import SEVERITIES, Settings
+from forensics.cli.options import SEVERITIES, TEXT_JSON, Settings
 from forensics.cli.output import note
 from forensics.errors import ConfigurationError
 
@@ -24,14 +24,14 @@ KEYS = ("policy", "rules", "fail_on", "format", "as_of", "input_format")
 _STDIN = "-"
 
 
-def settle(asked: dict[str, Any], detail: int, evidence: Any, formats: tuple[str, ...]) -> Settings:
+def settle(asked: dict[str, Any], detail: int, evidence: Any) -> Settings:
     """What was asked for on the command line and, where it says nothing, in the configuration file.
 
     Raises ConfigurationError for a file that can't be read, an unknown key or a wrong value."""
     given = {name: value for name, value in asked.items() if value not in (None, ())}
     quiet = Settings(detail=detail)
     found = _find(Path.cwd(), _folders_of(evidence), quiet)
-    configured = {} if found is None else _checked(*found, formats)
+    configured = {} if found is None else _checked(*found)
     used = {key: value for key, value in configured.items() if key in asked and key not in given}
     if found is not None and used:
         note(f"{', '.join(used)} from {found[0].name}", quiet)
@@ -106,17 +106,17 @@ def _toml(path: Path) -> dict[str, Any]:
 # what ----------------------------------------------------------------------------------------------------------------
 
 
-def _checked(path: Path, table: dict[str, Any], formats: tuple[str, ...]) -> dict[str, Any]:
+def _checked(path: Path, table: Any) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise ConfigurationError(f"{path.name}: tool.forensics is no table")
     unknown = [key for key in table if key not in KEYS]
     if unknown:
         text = f"{path.name}: unknown key{'s' if len(unknown) > 1 else ''} {', '.join(unknown)}"
         raise ConfigurationError(text, hint=f"the keys are: {', '.join(KEYS)}")
-    return {key: _value(path, key, value, formats) for key, value in table.items()}
+    return {key: _value(path, key, value) for key, value in table.items()}
 
 
-def _value(path: Path, key: str, value: Any, formats: tuple[str, ...]) -> Any:
+def _value(path: Path, key: str, value: Any) -> Any:
     if key == "rules":
         rules = [value] if isinstance(value, str) else value
         if isinstance(rules, list) and all(isinstance(rule, str) for rule in rules):
@@ -125,7 +125,7 @@ def _value(path: Path, key: str, value: Any, formats: tuple[str, ...]) -> Any:
         day = _day(value)
         if day is not None:
             return day
-    elif isinstance(value, str) and value in _allowed(key, value, formats):
+    elif isinstance(value, str) and value in _allowed(key, value):
         return str(path.parent / value) if key == "policy" and value not in ("strict", "inject") else value
     raise ConfigurationError(f"{path.name}: {key} can't be {value!r}", hint=_WANTED[key])
 
@@ -140,11 +140,11 @@ _WANTED = {
 }
 
 
-def _allowed(key: str, value: str, formats: tuple[str, ...]) -> tuple[str, ...]:
+def _allowed(key: str, value: str) -> tuple[str, ...]:
     if key == "fail_on":
         return SEVERITIES
     if key == "format":
-        return formats
+        return TEXT_JSON
     if key == "input_format":
         from forensics.formats.registry import names
 

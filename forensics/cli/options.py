@@ -97,6 +97,10 @@ _OPTIONS: dict[str, Callable[[Body], Body]] = {
         help="The day by which expiry dates are judged.  [default: today, UTC]",
     ),
 }
+_LOUDNESS = (
+    click.option("-q", "--quiet", is_flag=True, help="Show less: verdicts, and no notes."),
+    click.option("-v", "--verbose", count=True, help="Show more."),
+)
 JUDGING = ("rules", "policy", "as_of")
 READING = ("input_format", "trace")
 
@@ -112,16 +116,16 @@ def shared(*names: str, formats: tuple[str, ...] = TEXT_JSON) -> Callable[[Body]
         def run(**given: Any) -> Any:
             from forensics.cli.config import settle
 
-            asked = {name: given.pop(name) for name in ("format", *names)}
+            asked = {name: given.pop(name) for name in (*(["format"] if formats else []), *names)}
             detail = given.pop("verbose") - given.pop("quiet")
-            settings = settle(asked, detail, given.get("evidence"), formats)
-            return body(**given, settings=settings)
+            return body(**given, settings=settle(asked, detail, given.get("evidence")))
 
-        run = click.option("-v", "--verbose", count=True, help="Show more.")(run)
-        run = click.option("-q", "--quiet", is_flag=True, help="Show less: verdicts, and no notes.")(run)
-        for name in reversed(names):
-            run = _OPTIONS[name](run)
-        about = "text for a person, the document for a program.  [default: text]"
-        return click.option("--format", type=click.Choice(formats), help=about)(run)
+        options = [*_format_option(formats), *(_OPTIONS[name] for name in names), *_LOUDNESS]
+        return functools.reduce(lambda body, option: option(body), reversed(options), run)
 
     return wrap
+
+
+def _format_option(formats: tuple[str, ...]) -> list[Callable[[Body], Body]]:
+    about = "Text for a person, or the document for a program.  [default: text]"
+    return [click.option("--format", type=click.Choice(formats), help=about)] if formats else []

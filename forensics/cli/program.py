@@ -14,9 +14,9 @@ import click
 
 from forensics import __version__
 from forensics.core.sanitise import visible
-from forensics.errors import ForensicsError, RuleError
+from forensics.errors import EvidenceError, ForensicsError, RuleError
 
-USAGE, FAULT, INTERRUPTED = 2, 70, 130
+USAGE, UNTOLD, FAULT, INTERRUPTED = 2, 3, 70, 130
 
 _COMMANDS = {
     "audit": ("forensics.cli.commands.audit", "Say whether a run may be repeated, and why not."),
@@ -113,7 +113,7 @@ def _say_error(error: ForensicsError) -> int:
         click.echo(f"Error: {visible(fault)}", err=True)
     if error.hint:
         click.echo(f"Hint: {visible(error.hint)}", err=True)
-    return USAGE
+    return UNTOLD if isinstance(error, EvidenceError) else USAGE
 
 
 def _fault(error: Exception) -> int:

@@ -73,6 +73,6 @@ def _side(row: Classed, piece: BasisRow) -> str:
     """Whether a piece speaks for the class that was given, against it, or weighs nothing."""
     if not piece.weighs:
         return "no weight"
-    agrees = [piece.effect == row.effect] if piece.effect is not None else []
-    agrees += [piece.result == row.result] if piece.result is not None else []
-    return "for" if any(agrees) or not agrees else "against"
+    effect = piece.effect is not None and (piece.effect == "none") != (row.effect == "none")
+    result = piece.result is not None and piece.result != row.result
+    return "against" if effect or (result and piece.effect is None) else "for"

@@ -1,0 +1,94 @@
+"""What does each entry of a policy change for these traces? Each is left out in turn, and the classes and levels that
+then differ are its doing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.analysis.run import TraceAnalysis, analyse
+from forensics.core.sanitise import one_line
+from forensics.rules.conditions import glob
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from forensics.analysis.run import Tool
+    from forensics.core.policy import Policy, ToolEntry, TrustEntry
+    from forensics.core.reading import Reading
+    from forensics.rules.engine import RuleSet
+
+_NAME = 60
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """What one entry does: whether it speaks of anything in the evidence, and what it changes, in sentences."""
+
+    used: bool
+    changes: tuple[str, ...] = ()
+
+
+class PolicyEffects:
+    """The traces under the whole policy, and under the policy without one entry."""
+
+    def __init__(self, readings: Sequence[Reading], rules: RuleSet, policy: Policy) -> None:
+        self._readings = readings
+        self._rules = rules
+        self._policy = policy
+        self._whole = self._under(policy)
+
+    def of_tool(self, index: int) -> Changes:
+        """What the tool entry of that index changes."""
+        entry = self._policy.tools[index]
+        if not any(_names(entry, tool) for analysis in self._whole for tool in analysis.tools):
+            return Changes(used=False)
+        kept = tuple(e for i, e in enumerate(self._policy.tools) if i != index)
+        return self._without(msgspec.structs.replace(self._policy, tools=kept, digest=f"{self._policy.digest} -tool {index}"))
+
+    def of_trust(self, index: int) -> Changes:
+        """What the trust entry of that index changes."""
+        entry = self._policy.trust[index]
+        kept = tuple(e for i, e in enumerate(self._policy.trust) if i != index)
+        less = msgspec.structs.replace(self._policy, trust=kept, digest=f"{self._policy.digest} -trust {index}")
+        changed = self._without(less)
+        return Changes(used=bool(changed.changes) or self._has_server(entry), changes=changed.changes)
+
+    def calls_tool(self, name: str) -> bool:
+        """Whether a trace names this tool."""
+        return any(tool.name == name for analysis in self._whole for tool in analysis.tools)
+
+    def _has_server(self, entry: TrustEntry) -> bool:
+        servers = {tool.facts.server for analysis in self._whole for tool in analysis.tools}
+        return entry.server is not None and entry.server in servers
+
+    def _under(self, policy: Policy) -> list[TraceAnalysis]:
+        return [analysis for reading in self._readings for analysis in analyse(reading, self._rules, policy)]
+
+    def _without(self, less: Policy) -> Changes:
+        found: dict[str, None] = {}
+        for before, after in zip(self._under(less), self._whole, strict=True):
+            found.update(dict.fromkeys(_differences(before, after)))
+        return Changes(used=True, changes=tuple(found))
+
+
+def _names(entry: ToolEntry, tool: Tool) -> bool:
+    server = tool.facts.server
+    if not glob(entry.tool)(tool.name):
+        return False
+    return entry.server is None or (server is not None and glob(entry.server)(server))
+
+
+def _differences(before: TraceAnalysis, after: TraceAnalysis) -> Iterator[str]:
+    for one, other in zip(before.tools, after.tools, strict=True):
+        if _said(one) != _said(other):
+            yield f"{one_line(one.name, _NAME)}: {_said(one)} -> {_said(other)}"
+    levels = before.verdict.level.value, after.verdict.level.value
+    if levels[0] != levels[1]:
+        yield f"level of trace {one_line(after.trace.id, _NAME)}: {levels[0]} -> {levels[1]}"
+
+
+def _said(tool: Tool) -> str:
+    found = tool.classified
+    effect, result = found.effect.name.lower(), found.result.name.lower()
+    return f"{found.tool_class.value} (effect {effect}, result {result}, rests on {found.rests_on.value})"
