@@ -254,11 +254,11 @@ def _deepest(error: ValidationError) -> ValidationError:
 
 def _offender(path: Path, error: ValidationError) -> Path:
     """The unknown key itself rather than the object that holds it."""
-    if error.validator == "additionalProperties":
-        known = error.schema.get("properties", {})
-        unknown = [key for key in error.instance if key not in known]
-        return (*path, unknown[0]) if unknown else path
-    return path
+    if error.validator != "additionalProperties" or not isinstance(error.schema, dict):
+        return path
+    known = error.schema.get("properties", {})
+    unknown = [key for key in error.instance if key not in known] if isinstance(error.instance, dict) else []
+    return (*path, unknown[0]) if unknown else path
 
 
 def _pointer(path: Path) -> str:

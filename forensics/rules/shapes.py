@@ -20,6 +20,10 @@ MAX_VALUE = 4096
 MAX_KEYED = 256
 """A value that only its key makes an identifier is one word of at most this length (characters)."""
 
+MAX_SPACED = 64
+"""A longer value (characters) that holds white space is prose; only written dates hold any."""
+
+_SPACE = re.compile(r"\s")
 _CACHE = 65536
 
 
@@ -35,7 +39,7 @@ class Shapes:
 
     def kind(self, value: str, key: str | None) -> str | None:
         """The kind of an opaque value; `id` when only its key says so; None when it is not opaque."""
-        if not value or len(value) > MAX_VALUE:
+        if not value or len(value) > MAX_VALUE or (len(value) > MAX_SPACED and _SPACE.search(value) is not None):
             return None
         under_id = key is not None and self.is_id_key(key)
         matched, kind = (self._under_id if under_id else self._elsewhere).kind(value)

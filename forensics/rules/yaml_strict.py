@@ -8,7 +8,7 @@ JSON says they mean: `no`, `12:30:45` and `2027-03-01` are strings. Faults are c
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import msgspec
 
@@ -94,7 +94,7 @@ def _events(text: str, builder: _Builder) -> Iterator[_Event]:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        yield from yaml.parse(text, Loader=loader)
+        yield from cast("Iterator[_Event]", yaml.parse(text, Loader=loader))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
