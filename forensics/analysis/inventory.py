@@ -1,4 +1,4 @@
-"""What is each tool of an inventory, and each call of a list of calls? Reads both as a person keeps them, and classifies.
+"""What is each tool of an inventory, and each call of a list? Reads both as a person keeps them, and classifies.
 
 An inventory is JSON lines, TSV with a header, or what an MCP server answers to `tools/list`; calls are JSON lines
 (CONTRACT: files a user writes). Both are the operator's own files, so a fault is an error and nothing is guessed.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from forensics.core.classes import Classification, ClassEvidence, ToolFacts, resolve
+from forensics.core.classes import ClassEvidence, Classification, ToolFacts, resolve
 from forensics.core.jsonvalue import decode, unfold
 from forensics.errors import CorruptEvidenceError
 
@@ -116,7 +116,7 @@ def _json_lines(data: bytes, name: str) -> Iterator[tuple[int, Any]]:
         yield number, decoded.value
 
 
-def _listed(value: Any) -> list[Any] | None:
+def _listed(value: object) -> list[Any] | None:
     """The tools of a whole JSON document: a list, an MCP `tools/list` result, or the whole response around one."""
     if isinstance(value, list):
         return value
@@ -144,9 +144,12 @@ def _table(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
         raise CorruptEvidenceError(f"{name}: line {reader.line_num}: {error}", hint="TSV with a header") from None
 
 
+_PLAIN_COLUMNS = ("server", "description", "replay_class", "tool_type")
+
+
 def _from_table(row: dict[str, Any]) -> ToolFacts | None:
-    texts = {key: value for key, value in row.items() if isinstance(key, str) and isinstance(value, str) and value}
-    plain = {key: value for key, value in texts.items() if key in ("server", "description", "replay_class", "tool_type")}
+    texts = {key: text for key, text in row.items() if isinstance(text, str) and text}
+    plain = {key: text for key, text in texts.items() if key in _PLAIN_COLUMNS}
     parsed = {
         "name": texts.get("name") or texts.get("tool_name"),
         "input_schema": unfold(texts.get("input_schema") or texts.get("input_schema_json")),
@@ -157,7 +160,7 @@ def _from_table(row: dict[str, Any]) -> ToolFacts | None:
     return _from_json({**plain, **parsed})
 
 
-def _from_json(item: Any) -> ToolFacts | None:
+def _from_json(item: object) -> ToolFacts | None:
     """The facts of one listed tool, in the words of this project or of MCP and of function definitions."""
     if not isinstance(item, dict):
         return None
@@ -178,8 +181,10 @@ def _from_json(item: Any) -> ToolFacts | None:
     )
 
 
-def _call(item: Any) -> CallFacts | None:
-    tool = _from_json({**item, "name": item.get("tool") or item.get("name")}) if isinstance(item, dict) else None
+def _call(item: object) -> CallFacts | None:
+    if not isinstance(item, dict):
+        return None
+    tool = _from_json({**item, "name": item.get("tool") or item.get("name")})
     if tool is None:
         return None
     arguments = item.get("arguments", item.get("args"))
@@ -191,7 +196,7 @@ def _text(fields: dict[str, Any], key: str) -> str | None:
     return found if isinstance(found, str) and found else None
 
 
-def _object(found: Any) -> dict[str, Any]:
+def _object(found: object) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
@@ -199,7 +204,7 @@ def _schema(fields: dict[str, Any], *keys: str) -> dict[str, Any] | None:
     return next((fields[key] for key in keys if isinstance(fields.get(key), dict)), None)
 
 
-def _http(found: Any) -> tuple[str, str] | None:
+def _http(found: object) -> tuple[str, str] | None:
     fields = _object(found)
     method = _text(fields, "method")
     return None if method is None else (method, _text(fields, "path") or _text(fields, "url") or "")

@@ -1,5 +1,8 @@
-"""What does each entry of a policy change for these traces? Each is left out in turn, and the classes and levels that
-then differ are its doing."""
+"""What does each entry of a policy change for these traces?
+
+Each is left out in turn, and the classes and levels that then differ are its doing. Every policy so made has a digest
+of its own, because the rules remember what they said of a tool under a digest.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,8 @@ class PolicyEffects:
         if not any(_names(entry, tool) for analysis in self._whole for tool in analysis.tools):
             return Changes(used=False)
         kept = tuple(e for i, e in enumerate(self._policy.tools) if i != index)
-        return self._without(msgspec.structs.replace(self._policy, tools=kept, digest=f"{self._policy.digest} -tool {index}"))
+        less = msgspec.structs.replace(self._policy, tools=kept, digest=f"{self._policy.digest} -tool {index}")
+        return self._without(less)
 
     def of_trust(self, index: int) -> Changes:
         """What the trust entry of that index changes."""

@@ -23,11 +23,14 @@ FILE, PROJECT = "forensics.toml", "pyproject.toml"
 KEYS = ("policy", "rules", "fail_on", "format", "as_of", "input_format")
 _STDIN = "-"
 
+Evidence = str | tuple[str, ...] | None
 
-def settle(asked: dict[str, Any], detail: int, evidence: Any) -> Settings:
+
+def settle(asked: dict[str, Any], detail: int, evidence: Evidence) -> Settings:
     """What was asked for on the command line and, where it says nothing, in the configuration file.
 
-    Raises ConfigurationError for a file that can't be read, an unknown key or a wrong value."""
+    Raises ConfigurationError for a file that can't be read, an unknown key or a wrong value.
+    """
     given = {name: value for name, value in asked.items() if value not in (None, ())}
     quiet = Settings(detail=detail)
     found = _find(Path.cwd(), _folders_of(evidence), quiet)
@@ -41,7 +44,7 @@ def settle(asked: dict[str, Any], detail: int, evidence: Any) -> Settings:
 # where ---------------------------------------------------------------------------------------------------------------
 
 
-def _folders_of(evidence: Any) -> list[Path]:
+def _folders_of(evidence: Evidence) -> list[Path]:
     """The folders that hold the evidence, links followed."""
     places: Sequence[str] = [] if evidence is None else [evidence] if isinstance(evidence, str) else evidence
     return [_folder_of(place) for place in places if place != _STDIN]
@@ -79,7 +82,8 @@ def _say_skipped(folder: Path, quiet: Settings) -> None:
 
 def _upwards(start: Path) -> Iterator[Path]:
     """The working folder and those above it, up to a git root or the home folder; where neither is above, only the
-    working folder, so that nobody's file in a shared folder such as /tmp is picked up."""
+    working folder, so that nobody's file in a shared folder such as /tmp is picked up.
+    """
     home = Path.home()
     chain = [start, *start.parents]
     end = next((n for n, folder in enumerate(chain) if folder == home or (folder / ".git").exists()), 0)
@@ -106,7 +110,7 @@ def _toml(path: Path) -> dict[str, Any]:
 # what ----------------------------------------------------------------------------------------------------------------
 
 
-def _checked(path: Path, table: Any) -> dict[str, Any]:
+def _checked(path: Path, table: object) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise ConfigurationError(f"{path.name}: tool.forensics is no table")
     unknown = [key for key in table if key not in KEYS]
@@ -116,7 +120,7 @@ def _checked(path: Path, table: Any) -> dict[str, Any]:
     return {key: _value(path, key, value) for key, value in table.items()}
 
 
-def _value(path: Path, key: str, value: Any) -> Any:
+def _value(path: Path, key: str, value: object) -> object:
     if key == "rules":
         rules = [value] if isinstance(value, str) else value
         if isinstance(rules, list) and all(isinstance(rule, str) for rule in rules):
@@ -152,10 +156,10 @@ def _allowed(key: str, value: str) -> tuple[str, ...]:
     return (value,)
 
 
-def _day(value: Any) -> datetime.date | None:
+def _day(value: object) -> datetime.date | None:
     if type(value) is datetime.date:
         return value
     try:
-        return datetime.date.fromisoformat(value)
-    except (TypeError, ValueError):
+        return datetime.date.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
         return None

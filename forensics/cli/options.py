@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 SEVERITIES = ("info", "low", "medium", "high", "critical")
 TEXT_JSON = ("text", "json")
 
-Body = Callable[..., Any]
+Body = Callable[..., int]
 
 
 class Settings(NamedTuple):
-    """What was asked for, on the command line or else in the configuration file. `detail` is -1 (quiet), 0, 1 or more."""
+    """What was asked for, on the command line or else in the configuration file; `detail` is -1 (quiet), 0 or more."""
 
     format: str = "text"
     rules: tuple[Path, ...] = ()
@@ -62,7 +62,9 @@ def _known_format(_context: click.Context, _parameter: click.Parameter, value: s
     return value
 
 
-def _date(_context: click.Context, _parameter: click.Parameter, value: Any) -> datetime.date | None:
+def _date(
+    _context: click.Context, _parameter: click.Parameter, value: datetime.datetime | None
+) -> datetime.date | None:
     return None if value is None else value.date()
 
 
@@ -73,9 +75,7 @@ _OPTIONS: dict[str, Callable[[Body], Body]] = {
         multiple=True,
         help="More rule packs: a file, or a folder of *.yaml. Repeatable.",
     ),
-    "policy": click.option(
-        "--policy", metavar="strict|inject|PATH", help="The policy to judge by.  [default: strict]"
-    ),
+    "policy": click.option("--policy", metavar="strict|inject|PATH", help="The policy to judge by.  [default: strict]"),
     "input_format": click.option(
         "--input-format",
         metavar="NAME",
@@ -113,15 +113,17 @@ def shared(*names: str, formats: tuple[str, ...] = TEXT_JSON) -> Callable[[Body]
 
     def wrap(body: Body) -> Body:
         @functools.wraps(body)
-        def run(**given: Any) -> Any:
+        def run(**given: Any) -> int:  # noqa: ANN401 - click hands over whatever the options hold
             from forensics.cli.config import settle
 
             asked = {name: given.pop(name) for name in (*(["format"] if formats else []), *names)}
             detail = given.pop("verbose") - given.pop("quiet")
             return body(**given, settings=settle(asked, detail, given.get("evidence")))
 
-        options = [*_format_option(formats), *(_OPTIONS[name] for name in names), *_LOUDNESS]
-        return functools.reduce(lambda body, option: option(body), reversed(options), run)
+        wrapped: Body = run
+        for option in reversed([*_format_option(formats), *(_OPTIONS[name] for name in names), *_LOUDNESS]):
+            wrapped = option(wrapped)
+        return wrapped
 
     return wrap
 

@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,7 +19,7 @@ NARROWEST, DEFAULT_WIDTH = 40, 80
 _READER_LEFT = (errno.EPIPE, errno.EINVAL) if sys.platform == "win32" else (errno.EPIPE,)
 
 
-def show(document: Any, settings: Settings) -> None:
+def show(document: object, settings: Settings) -> None:
     """Write the document as the person asked for it: JSON, or text for this terminal."""
     if settings.format == "json":
         from forensics.report.jsonout import json_bytes
@@ -36,9 +36,9 @@ def show(document: Any, settings: Settings) -> None:
 def write(data: bytes) -> None:
     """Write bytes to standard output at once, so that an interrupt leaves nothing half written.
 
-    Where the reader has left (`forensics audit … | head -1`) the rest goes nowhere, and the exit code stays the verdict's.
+    Where the reader has left (`forensics audit … | head -1`) the rest goes nowhere; the exit code stays the verdict's.
     """
-    stream = click.get_binary_stream("stdout")
+    stream = sys.stdout.buffer
     try:
         stream.write(data)
         stream.flush()

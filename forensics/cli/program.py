@@ -20,7 +20,7 @@ USAGE, UNTOLD, FAULT, INTERRUPTED = 2, 3, 70, 130
 
 _COMMANDS = {
     "audit": ("forensics.cli.commands.audit", "Say whether a run may be repeated, and why not."),
-    "inspect": ("forensics.cli.commands.inspect", "Show every step and tuple; works on refused and damaged traces too."),
+    "inspect": ("forensics.cli.commands.inspect", "Show every step and tuple, of refused and damaged traces too."),
     "classify": ("forensics.cli.commands.classify", "Say what each tool or call does to the world, with the evidence."),
     "policy": ("forensics.cli.commands.policy", "Draft a policy file, or check one."),
     "formats": ("forensics.cli.commands.formats", "List what is read, and what each format carries and lacks."),
@@ -54,14 +54,16 @@ Shell completion, for bash (zsh and fish alike):
 class LazyGroup(click.Group):
     """A group whose commands are named in a table of name to (module, help) and imported on demand."""
 
-    def __init__(self, *args: Any, table: dict[str, tuple[str, str]], **more: Any) -> None:
-        super().__init__(*args, **more)
+    def __init__(self, name: str | None = None, *, table: dict[str, tuple[str, str]], **more: Any) -> None:  # noqa: ANN401 - click's own
+        super().__init__(name, **more)
         self.table = table
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """The names, in the order of the table."""
         return list(self.table)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        """The command of that name, imported now, or None."""
         if cmd_name not in self.table:
             return None
         command: click.Command = importlib.import_module(self.table[cmd_name][0]).command
@@ -75,7 +77,8 @@ class LazyGroup(click.Group):
             raise click.UsageError(f"There is no command {args[0]!r}; one of: {', '.join(self.table)}.", ctx)
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        """The list of commands for `--help`, out of the table."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, about) for name, (_, about) in self.table.items()])
 
@@ -83,10 +86,11 @@ class LazyGroup(click.Group):
 class Program(LazyGroup):
     """The outermost group. It turns every way a command can end into an exit code (CONTRACT: exit codes)."""
 
-    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> NoReturn:
-        """Run and leave with the exit code; `standalone_mode` is click's, and changes nothing here."""
+    def main(self, *args: Any, **extra: Any) -> NoReturn:  # noqa: ANN401 - click's own
+        """Run and leave with the exit code."""
+        extra["standalone_mode"] = False
         try:
-            code = super().main(*args, standalone_mode=False, **extra)
+            code = super().main(*args, **extra)
         except click.exceptions.Abort:
             sys.exit(INTERRUPTED)
         except click.ClickException as error:
@@ -99,6 +103,9 @@ class Program(LazyGroup):
 
 
 def _say_usage(error: click.ClickException) -> int:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return error.exit_code
     context = getattr(error, "ctx", None)
     if context is not None:
         click.echo(context.get_usage(), err=True)

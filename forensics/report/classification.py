@@ -30,8 +30,12 @@ def classification_document(
         tool=program(),
         policy=policy_name(policy),
         rules=Digest(digest=rules_digest),
-        tools=[ClassifiedTool(name=spell_surrogates(t.name), server=_server(t), **classed(t.classification)) for t in tools],
-        calls=[ClassifiedCall(tool=spell_surrogates(c.name), server=_server(c), **classed(c.classification)) for c in calls],
+        tools=[
+            ClassifiedTool(name=spell_surrogates(t.name), server=_server(t), **classed(t.classification)) for t in tools
+        ],
+        calls=[
+            ClassifiedCall(tool=spell_surrogates(c.name), server=_server(c), **classed(c.classification)) for c in calls
+        ],
     )
 
 

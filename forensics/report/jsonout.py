@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from forensics.core.jsonvalue import strict_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PRETTY_LIMIT = 1_000_000  # bytes of the compact form; above it nobody reads the document by eye
 
@@ -18,19 +21,19 @@ _ACTS = re.compile(
 )
 
 
-def json_bytes(document: Any) -> bytes:
+def json_bytes(document: object) -> bytes:
     """The document as JSON with a newline at its end: indented below 1 MB, else on one line."""
     data = compact(document)
     shown = msgspec.json.format(data, indent=1) if len(data) < PRETTY_LIMIT else data
     return shown + b"\n"
 
 
-def json_lines(rows: Any) -> bytes:
+def json_lines(rows: Iterable[object]) -> bytes:
     """One JSON object a line."""
     return b"".join(compact(row) + b"\n" for row in rows)
 
 
-def compact(document: Any) -> bytes:
+def compact(document: object) -> bytes:
     """The document as JSON on one line. What a terminal may act on is written as an escape, which JSON reads alike."""
     try:
         data = _encoder.encode(document)

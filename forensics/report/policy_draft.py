@@ -75,7 +75,7 @@ def _known(word: str) -> str:
 
 
 def _can_be_named(tool: ClassifiedTool) -> bool:
-    """A policy's names are globs without an escape, and a lone surrogate (spelled `\\udcb2` by now) was no name."""
+    """A policy's names are globs without an escape, and a lone surrogate (spelled out by now) was no name."""
     return not any(mark in text for text in (tool.name, tool.server or "") for mark in ("*", "?", "\\ud"))
 
 

@@ -41,7 +41,9 @@ def audit(page: Page, document: Head) -> None:
     for trace in runs:
         _trace(page, document, trace, found, _of(trace, again))
     _strays(page, document, runs, again)
-    findings(page, found.left(), "Findings" if len(document.traces) > 1 else "Findings about the evidence")
+    findings(
+        page, found.left(), "Findings about the reruns and the evidence" if again else "Findings about the evidence"
+    )
     evidence(page, document)
 
 

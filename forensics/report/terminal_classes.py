@@ -1,4 +1,4 @@
-"""How does a classification read? Like an argument: the class, what speaks for it, what weighs nothing, what is missing."""
+"""How does a classification read? Like an argument: the class, what speaks for it and against, and what is missing."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ def _one(page: Page, row: ClassifiedTool | ClassifiedCall, title: str) -> None:
     if page.detail < 0:
         return
     scope = "" if row.scope in ("none", "unknown") else f", scope {row.scope}"
-    page.line(f"effect {row.effect}, result {row.result}{scope}; rests on {_RESTS[row.rests_on]}", first="  ", rest="    ")
+    page.line(
+        f"effect {row.effect}, result {row.result}{scope}; rests on {_RESTS[row.rests_on]}", first="  ", rest="    "
+    )
     for piece in row.basis:
         _piece(page, row, piece)
     for missing in row.missing:
@@ -64,9 +66,11 @@ def _piece(page: Page, row: Classed, piece: BasisRow) -> None:
     rule = f" [{piece.rule}]" if piece.rule else ""
     at = f" at {place(piece.locator)}" if piece.locator is not None and page.detail > 0 else ""
     page.field(
-        _side(row, piece), f"{piece.source} ({piece.tier}): {short(piece.says, 400)} -> {', '.join(says) or 'nothing'}",
-        Span(f"{rule}{at}", "dim"), column=12,
-    )  # fmt: skip
+        _side(row, piece),
+        f"{piece.source} ({piece.tier}): {short(piece.says, 400)} -> {', '.join(says) or 'nothing'}",
+        Span(f"{rule}{at}", "dim"),
+        column=12,
+    )
 
 
 def _side(row: Classed, piece: BasisRow) -> str:

@@ -33,7 +33,7 @@ def plain(lines: Iterable[Line]) -> str:
 
 
 def coloured(lines: Iterable[Line]) -> str:
-    """The lines with the escape sequences of colours. Texts are never read as markup, never highlighted, never links."""
+    """The lines with the escape sequences of colours. Texts are never markup, never highlighted, never links."""
     import io
 
     from rich.console import Console
@@ -41,9 +41,15 @@ def coloured(lines: Iterable[Line]) -> str:
 
     out = io.StringIO()
     console = Console(
-        file=out, force_terminal=True, color_system="standard", markup=False, highlight=False, emoji=False,
-        legacy_windows=False, width=10_000,
-    )  # fmt: skip
+        file=out,
+        force_terminal=True,
+        color_system="standard",
+        markup=False,
+        highlight=False,
+        emoji=False,
+        legacy_windows=False,
+        width=10_000,
+    )
     for line in lines:
         console.print(Text.assemble(*((s.text, _STYLES.get(s.style, "")) for s in line)), soft_wrap=True)
     return out.getvalue()

@@ -54,9 +54,12 @@ def _effect(page: Page, group: list[CallRow]) -> None:
     when = moment(call.at)
     often = "once" if len(group) == 1 else f"{len(group)} times (steps {', '.join(str(c.step) for c in group[:20])})"
     page.line(
-        f"step {call.step}{'  ' + when if when else ''}  ", Span(name(call.tool), call.class_), "  ",
-        Span(often, "" if len(group) == 1 else "high"), first="  ",
-    )  # fmt: skip
+        f"step {call.step}{'  ' + when if when else ''}  ",
+        Span(name(call.tool), call.class_),
+        "  ",
+        Span(often, "" if len(group) == 1 else "high"),
+        first="  ",
+    )
     if call.arguments is not None:
         page.line(Span(value(call.arguments, 160), "quote"), first="    with ", rest="         ")
     page.line(_outcome(group), *_minted(group), first="    ")
@@ -98,9 +101,10 @@ def tools(page: Page, trace: TraceRow) -> None:
     called = [tool for tool in trace.tools if tool.calls or page.detail > 0]
     if not trace.tools:
         return
-    page.title("Tools")
-    rows = [_cells(tool) for tool in called]
-    header = ("", "class", "effect", "result", "rests on", "calls", "tool")
+    server = _common_server(called)
+    page.title("Tools" if server is None else f"Tools of {name(server)}")
+    rows = [_cells(tool, server) for tool in called]
+    header = ("", "class", "effect", "result", "rests on", "", "tool")
     widths = [max(cells(row[n]) for row in [header, *rows]) for n in range(len(header) - 1)]
     if rows:
         _row(page, header, widths, "dim")
@@ -120,12 +124,16 @@ def mark(labels: list[str]) -> str:
     return "".join(MARKS.get(label, "~") for label in labels)
 
 
-def _cells(tool: ToolRow) -> tuple[str, ...]:
-    return (mark(tool.labels), tool.class_, tool.effect, tool.result, tool.rests_on, str(tool.calls), _full_name(tool))
+def _common_server(tools: list[ToolRow]) -> str | None:
+    """The server of all the tools, where there is one."""
+    servers = {tool.server for tool in tools}
+    return servers.pop() if len(servers) == 1 else None
 
 
-def _full_name(tool: ToolRow) -> str:
-    return name(tool.name) if tool.server is None else f"{name(tool.name)} of {name(tool.server)}"
+def _cells(tool: ToolRow, server: str | None) -> tuple[str, ...]:
+    of = "" if tool.server in (None, server) else f" of {name(tool.server or '')}"
+    times = f"{tool.calls}x"
+    return (mark(tool.labels), tool.class_, tool.effect, tool.result, tool.rests_on, times, name(tool.name) + of)
 
 
 def _row(page: Page, row: tuple[str, ...], widths: list[int], style: str) -> None:

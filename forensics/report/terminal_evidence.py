@@ -38,14 +38,21 @@ def evidence(page: Page, document: Head) -> None:
         page.line(f"{unread} of {plural(len(document.evidence), 'evidence', 'evidences')} not read", first="  ")
     _counts(page, document.counts)
     page.line(
-        Span(f"policy {name(document.policy.name)} {document.policy.digest[:19]}, rules {document.rules.digest[:19]}, "
-             f"forensics {document.tool.version}", "dim"), first="  ", rest="    ",
-    )  # fmt: skip
+        Span(
+            f"policy {name(document.policy.name)} {document.policy.digest[:19]}, rules {document.rules.digest[:19]}, "
+            f"forensics {document.tool.version}",
+            "dim",
+        ),
+        first="  ",
+        rest="    ",
+    )
 
 
 def _row(page: Page, row: EvidenceRow) -> None:
     dialect = "" if row.dialect is None else f" ({name(row.dialect)})"
-    page.line(f"{name(row.name)}: {row.format}{dialect}, {row.coverage}, {plural(row.size, 'byte')}", first="  ", rest="    ")
+    page.line(
+        f"{name(row.name)}: {row.format}{dialect}, {row.coverage}, {plural(row.size, 'byte')}", first="  ", rest="    "
+    )
     page.line(Span(f"sha256 {row.sha256}", "dim"), first="    ")
 
 
@@ -60,7 +67,7 @@ def _counts(page: Page, counts: CountsRow) -> None:
     page.line(", ".join(read), first="  ", rest="    ")
     if counts.input_tokens or counts.output_tokens:
         page.line(f"{counts.input_tokens} input tokens, {counts.output_tokens} output tokens", first="  ")
-    amiss = {
+    amiss: dict[str, int | list[str]] = {
         "bad lines": [str(n) for n in counts.bad_lines],
         "duplicate records": counts.duplicate_records,
         "recovered records": counts.recovered_records,

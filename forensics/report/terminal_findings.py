@@ -35,6 +35,7 @@ class Findings:
         return taken
 
     def left(self) -> list[FindingRow]:
+        """The findings that no trace has taken."""
         return self._left
 
     def gravest(self, trace: TraceRow) -> int:
@@ -73,9 +74,11 @@ def _by_code(rows: Iterable[FindingRow]) -> list[list[FindingRow]]:
 
 def _finding(page: Page, row: FindingRow) -> None:
     page.line(
-        Span(row.severity.ljust(8), row.severity), f"  {row.code}: {short(row.message, 600)}{where(row)}",
-        first="  ", rest="            ",
-    )  # fmt: skip
+        Span(row.severity.ljust(8), row.severity),
+        f"  {row.code}: {short(row.message, 600)}{where(row)}",
+        first="  ",
+        rest="            ",
+    )
 
 
 def where(row: FindingRow) -> str:

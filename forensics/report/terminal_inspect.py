@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from forensics.report.terminal_audit import audit
 from forensics.report.terminal_effects import mark, moment
@@ -67,17 +67,19 @@ def _said(row: StepRow) -> str:
     return row.value if isinstance(row.value, str) else _json(row.value)
 
 
-def _json(something: Any) -> str:
+def _json(something: object) -> str:
     return json.dumps(something, ensure_ascii=False, default=str)
 
 
 def _tuple(page: Page, row: TupleRow) -> None:
     call, result = row.call, row.result
-    page.line(Span(f"{row.index:>4}", "dim"), f"  [{row.occurrence}]  ", Span(name(call["tool"]), "title"), rest="        ")
-    page.field("prompt", Span(short(row.prompt.preview, _EXCERPT), "quote"), indent=6, column=14)
-    page.field("output", Span("(no text)" if row.output is None else short(row.output, _EXCERPT), "quote"), indent=6, column=14)
-    page.field("call", Span(value(call["arguments"], _EXCERPT), "quote"), indent=6, column=14)
-    page.field("result", f"{result['outcome']}: ", Span(value(result["value"], _EXCERPT), "quote"), indent=6, column=14)
+    number = Span(f"{row.index:>4}", "dim")
+    page.line(number, f"  [{row.occurrence}]  ", Span(name(call["tool"]), "title"), rest="        ")
+    said = Span("(no text)", "dim") if row.output is None else Span(short(row.output, _EXCERPT), "quote")
+    page.field("prompt", Span(short(row.prompt.preview, _EXCERPT), "quote"), indent=6)
+    page.field("output", said, indent=6)
+    page.field("call", Span(value(call["arguments"], _EXCERPT), "quote"), indent=6)
+    page.field("result", f"{result['outcome']}: ", Span(value(result["value"], _EXCERPT), "quote"), indent=6)
 
 
 # one step ------------------------------------------------------------------------------------------------------------
@@ -100,7 +102,8 @@ def _one_step(page: Page, document: InspectionDocument, row: StepRow) -> None:
         page.quote(said, indent=2, limit=20_000)
     _around(page, document, trace, row)
     page.title("Bytes in the evidence")
-    page.line(f"{row.bytes_length} bytes, sha256 ", Span(row.bytes_sha256 or "", "dim"), first="  ", rest="  ")
+    page.line(f"{row.bytes_length} bytes", first="  ")
+    page.line(Span(f"sha256 {row.bytes_sha256}", "dim"), first="  ")
     page.quote(row.bytes or "", indent=2, limit=20_000)
     if page.detail >= 0:
         evidence = document.evidence[row.locator.evidence]
@@ -116,9 +119,11 @@ def _call_of(page: Page, trace: TraceRow, row: StepRow) -> None:
     tool = next(t for t in trace.tools if t.name == call.tool)
     result = "no result" if call.result_step is None else f"result in step {call.result_step}"
     page.field("call", f"{name(call.tool)} [{call.occurrence}], asked in step {call.step}, {result}")
-    page.field("class", f"{mark(tool.labels)} {call.class_}, effect {call.effect}, result {call.result}; a rerun would {call.decision} it")
+    axes = f"effect {call.effect}, result {call.result}"
+    page.field("class", f"{mark(tool.labels)} {call.class_}, {axes}; a rerun would {call.decision} it")
     outcome = call.outcome + (f" ({call.absence})" if call.absence else "")
-    page.field("outcome", f"{outcome}; paired: {call.pairing}" + (f"; records agree: {call.agreement}" if call.agreement else ""))
+    agreed = f"; records agree: {call.agreement}" if call.agreement else ""
+    page.field("outcome", f"{outcome}; paired: {call.pairing}{agreed}")
     if call.added:
         page.field("added", f"by the harness: {', '.join(short(a) for a in call.added)}")
     if call.blocks:
@@ -135,7 +140,9 @@ def _around(page: Page, document: InspectionDocument, trace: TraceRow, row: Step
     if document.findings:
         page.title("Findings")
         for found in document.findings:
-            page.line(f"{found.severity}  {found.code}: {short(found.message, 600)}{where(found)}", first="  ", rest="    ")
+            page.line(
+                f"{found.severity}  {found.code}: {short(found.message, 600)}{where(found)}", first="  ", rest="    "
+            )
     reasons = [r for r in trace.verdict.policies.strict.reasons if r.step == row.index]
     if reasons:
         page.title("Reasons")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from forensics.core.sanitise import one_line, visible
 
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 NARROWEST = 20
 
 # Beyond core.sanitise: what has no width at all and can hide or split a word.
-_HIDDEN = re.compile("[\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d173-\U0001d17a]")
-_PLAIN_NAME = re.compile(r"[\w.:/@#+~$%=*-]+")
+_HIDDEN = re.compile(
+    "[\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d173-\U0001d17a]"
+)
+_PLAIN_NAME = re.compile(r"[\w.:/@#+~$%=*…-]+")
 _TOKENS = re.compile(r"\s+|\S+")
 
 
@@ -44,16 +46,17 @@ class Page:
         self.lines: list[Line] = []
 
     def blank(self) -> None:
+        """An empty line, unless there is one already."""
         if self.lines and self.lines[-1]:
             self.lines.append(())
 
     def title(self, text: str) -> None:
+        """The title of a section."""
         self.blank()
         self.line(Span(text, "title"))
 
     def line(self, *parts: Part, first: str = "", rest: str | None = None) -> None:
-        """One line of ours, wrapped: `first` stands before it and `rest` (default: blanks of the same length) before
-        what wraps."""
+        """One line of ours, wrapped: `first` stands before it, `rest` (default: as many blanks) before what wraps."""
         spans = [part if isinstance(part, Span) else Span(part) for part in parts]
         self.lines.extend(_wrap(spans, first, " " * cells(first) if rest is None else rest, self.width))
 
@@ -72,6 +75,7 @@ class Page:
             self.line(Span(f"… {len(text) - limit} more characters, use --format json", "dim"), first=" " * indent)
 
     def more(self, count: int, indent: int = 2) -> None:
+        """How many rows were left out, if any."""
         if count > 0:
             self.line(Span(f"… {count} more, use --format json", "dim"), first=" " * indent)
 
@@ -93,13 +97,14 @@ def short(text: str, limit: int = 120) -> str:
     return safe(one_line(text, limit))
 
 
-def value(something: Any, limit: int = 120) -> str:
+def value(something: object, limit: int = 120) -> str:
     """A JSON value on one line; a text as it is."""
     text = something if isinstance(something, str) else json.dumps(something, ensure_ascii=False, default=str)
     return short(text, limit)
 
 
 def plural(count: int, word: str, many: str = "") -> str:
+    """`1 call`, `3 calls`."""
     return f"{count} {word if count == 1 else many or word + 's'}"
 
 

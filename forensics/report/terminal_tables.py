@@ -33,7 +33,12 @@ def policy_check(page: Page, document: PolicyCheckDocument) -> None:
         page.blank()
         line = "" if row.line is None else f"line {row.line}: "
         until = "" if row.expires is None else f", expires {row.expires}"
-        page.line(Span(row.state, _STATES.get(row.state, "")), f"  {line}{short(row.what, 300)}{until}", first="  ", rest="    ")
+        page.line(
+            Span(row.state, _STATES.get(row.state, "")),
+            f"  {line}{short(row.what, 300)}{until}",
+            first="  ",
+            rest="    ",
+        )
         if row.because:
             page.field("because", short(row.because, 300), indent=4, column=13)
         if row.by:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.report.terminal_page import Span, name, plural, short
+from forensics.report.terminal_page import Span, cells, name, plural, short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from forensics.report.documents import AuditDocument, CallRow, HandleRow, InspectionDocument, ReasonRow, TraceRow
+    from forensics.report.documents import (
+        AuditDocument,
+        CallRow,
+        HandleRow,
+        InspectionDocument,
+        ReasonRow,
+        RepeatRow,
+        TraceRow,
+    )
     from forensics.report.terminal_page import Page
 
     Head = AuditDocument | InspectionDocument
@@ -20,8 +28,10 @@ _CLEARED = {
     "dynamic": "Running its tools again adds no effect, as far as the evidence and the policy tell.",
     "inject": "A rerun may take every result from the record. It must not run the tools.",
 }
-_ROLES = {"model_output": "model output", "final_answer": "final answer", "prompt": "prompt", "branch": "shown to model"}
+_ROLES = {"model_output": "model output", "final_answer": "final answer", "branch": "shown to model"}
 _FLOWS = 3
+_BRIEF, _FILE = 13, 28  # characters of a trace id and a file name where both don't fit into the line of the verdict
+_HANG = "        "
 
 
 def verdict(page: Page, document: Head, trace: TraceRow) -> None:
@@ -36,10 +46,10 @@ def verdict(page: Page, document: Head, trace: TraceRow) -> None:
     expired = document.policy.expired
     if expired:
         page.field("expired", f"as of {document.policy.as_of}: {', '.join(short(e) for e in expired)}")
-    page.field("read", _how_much(trace, document.evidence[trace.evidence].coverage or "", trace.evidence))
+    page.field("read", _how_much(trace, document.evidence[trace.evidence].coverage or ""))
 
 
-def _how_much(trace: TraceRow, coverage: str, _evidence: int) -> str:
+def _how_much(trace: TraceRow, coverage: str) -> str:
     calls, paired = len(trace.calls), sum(call.result_step is not None for call in trace.calls)
     return f"{coverage}; {plural(trace.steps, 'step')}, {plural(calls, 'call')}, {paired} with a result"
 
@@ -49,11 +59,15 @@ def verdict_line(page: Page, document: Head, trace: TraceRow) -> None:
     row, policy = trace.verdict, document.policy
     word, style = ("CLEARED", "cleared") if row.cleared else ("REFUSED", "refused")
     under = row.policy if policy.name == row.policy else f"{row.policy} by policy {name(policy.name)}"
-    where = name(document.evidence[trace.evidence].name)
-    page.line(
-        Span(word, style), f" under {under}, level ", Span(row.level, "title"), f": trace {name(trace.id)} in {where}",
-        rest="        ",
-    )  # fmt: skip
+    whole = f" {name(trace.id)} in {name(document.evidence[trace.evidence].name)}"
+    brief = f" {name(trace.id, _BRIEF)} in {name(document.evidence[trace.evidence].name, _FILE)}"
+    room = page.width - cells(f"{word} under {under}, level {row.level}:")
+    line = (Span(word, style), f" under {under}, level ", Span(row.level, "title"), ":")
+    if cells(whole) <= room:
+        page.line(*line, whole, rest=_HANG)
+        return
+    page.line(*line, brief, rest=_HANG)
+    page.field("trace", whole.strip())
 
 
 def deciding(trace: TraceRow) -> ReasonRow:
@@ -145,22 +159,36 @@ def reruns(page: Page, original: TraceRow | None, again: Sequence[TraceRow]) -> 
         for repeat in did.did:
             style = "refused" if repeat.executed else ""
             page.line(
-                f"step {repeat.step}: {name(repeat.tool)} ", Span(short(repeat.did), style),
-                _instead(trace, original, repeat.step, repeat.result, repeat.original), first="    ", rest="      ",
-            )  # fmt: skip
+                f"step {repeat.step}: {name(repeat.tool)} ",
+                Span(short(repeat.did), style),
+                _instead(trace, original, repeat),
+                first="    ",
+                rest="      ",
+            )
 
 
-def _instead(rerun: TraceRow, original: TraceRow | None, step: int, result: str, recorded: str) -> str:
+def _instead(rerun: TraceRow, original: TraceRow | None, repeat: RepeatRow) -> str:
     """`-> pg_9147 for the recorded pg_8812`, or the results where no handle was minted; nothing where they agree."""
-    call = _call_at(rerun, step)
-    theirs = None
-    if call is not None and original is not None:
-        theirs = next((c for c in original.calls if c.occurrence == call.occurrence), None)
-    if call is not None and theirs is not None and call.minted and theirs.minted and call.minted != theirs.minted:
-        return f" -> {', '.join(name(m) for m in call.minted)} for the recorded {', '.join(name(m) for m in theirs.minted)}"
-    if not result or result == recorded:
+    if not repeat.executed or not repeat.result or repeat.result == repeat.original:
         return ""
-    return f" -> {short(result)} for the recorded {short(recorded)}" if recorded else f" -> {short(result)}"
+    new, old = _minted(rerun, original, repeat.step)
+    if new and old and new != old:
+        return f" -> {_names(new)} for the recorded {_names(old)}"
+    recorded = f" for the recorded {short(repeat.original)}" if repeat.original else ""
+    return f" -> {short(repeat.result)}{recorded}"
+
+
+def _minted(rerun: TraceRow, original: TraceRow | None, step: int) -> tuple[list[str], list[str]]:
+    """What a call of the rerun minted, and what the same call of the original did."""
+    call = _call_at(rerun, step)
+    if call is None or original is None:
+        return [], []
+    theirs = next((c for c in original.calls if c.occurrence == call.occurrence), None)
+    return call.minted, [] if theirs is None else theirs.minted
+
+
+def _names(values: list[str]) -> str:
+    return ", ".join(name(value) for value in values)
 
 
 # many traces ---------------------------------------------------------------------------------------------------------
@@ -179,9 +207,12 @@ def overview(page: Page, document: Head) -> None:
         rerun = "" if trace.rerun_of is None else f", a rerun of {name(trace.rerun_of.trace, 12)}"
         why = "" if row.cleared else f"  {_because(trace)}"
         page.line(
-            Span(mark, style), f"  {row.level.ljust(7)}  {name(trace.id, 36)} in ",
-            f"{name(document.evidence[trace.evidence].name, 40)}{rerun}{why}", first="  ", rest="    ",
-        )  # fmt: skip
+            Span(mark, style),
+            f"  {row.level.ljust(7)}  {name(trace.id, 36)} in ",
+            f"{name(document.evidence[trace.evidence].name, 40)}{rerun}{why}",
+            first="  ",
+            rest="    ",
+        )
 
 
 def _because(trace: TraceRow) -> str:

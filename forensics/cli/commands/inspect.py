@@ -28,7 +28,7 @@ _UNTOLD = 3
 @click.option("--step", type=click.IntRange(min=0), metavar="N", help="Everything about one step, with its bytes.")
 @shared(*JUDGING, *READING)
 def command(evidence: str, step: int | None, settings: Settings) -> int:
-    """Show every step and tuple; works on refused and damaged traces too.
+    """Show every step and tuple, of refused and damaged traces too.
 
     EVIDENCE is a file, a folder, a glob or - for standard input.
     """
@@ -39,15 +39,14 @@ def command(evidence: str, step: int | None, settings: Settings) -> int:
         document = examination.inspection()
     if step is not None and document.steps:
         if step >= len(document.steps):
-            raise click.BadParameter(f"there is no step {step}: the steps are 0 to {len(document.steps) - 1}", param_hint="--step")
+            message = f"there is no step {step}: the steps are 0 to {len(document.steps) - 1}"
+            raise click.BadParameter(message, param_hint="--step")
         document = _one_step(examination, document, evidence, step)
     show(document, settings)
     return _code(document)
 
 
-def _one_step(
-    examination: Examination, document: InspectionDocument, evidence: str, step: int
-) -> InspectionDocument:
+def _one_step(examination: Examination, document: InspectionDocument, evidence: str, step: int) -> InspectionDocument:
     from forensics.report.onestep import one_step
 
     return one_step(document, step, _bytes(examination, document.steps[step], evidence))
