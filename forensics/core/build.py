@@ -452,7 +452,7 @@ class TraceBuilder:
         seen = known.take(message.key)
         if seen is not None:
             return seen
-        place = spot.down(message.pointer)
+        place = _spot_of(message, spot)
         if message.says_model and original:
             return Known(message.key, self._say(lane, message, place))
         if message.says_model:
@@ -466,7 +466,7 @@ class TraceBuilder:
 
     def respond(self, lane: Lane, message: Message, spot: Spot, *, model: str = "") -> int:
         """What the model answered to the prompt that was fed; returns the turn's number."""
-        turn = self._say(lane, message, spot.down(message.pointer), model)
+        turn = self._say(lane, message, _spot_of(message, spot), model)
         lane.history.append(Known(message.key, turn))
         return turn
 
@@ -704,6 +704,12 @@ def _outcome(ran: Execution) -> tuple[Outcome, Absence | None]:
     if ran.result is None and ran.error is None and ran.status not in _OUTCOMES:
         return Outcome.ABSENT, Absence.NOT_CAPTURED if ran.ended else Absence.UNANSWERED
     return _OUTCOMES.get(ran.status, Outcome.RECORDED), None
+
+
+def _spot_of(message: Message, record: Spot) -> Spot:
+    """Where a message stands: its own place where the reader knows it, else that of its record."""
+    place = message.place if message.place >= 0 else record.place
+    return Spot(place, record.pointer + message.pointer, record.at)
 
 
 def _args_fit(asked: Payload | None, ran: Payload | None) -> bool:

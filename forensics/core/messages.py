@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from forensics.core.trace import Boundary, Payload, StepKind
+from forensics.core.trace import NOWHERE, Boundary, Payload, StepKind
 
 MODEL_ROLES = frozenset({"assistant", "model", "ai"})
 _KINDS = {
@@ -34,7 +34,8 @@ class Part(msgspec.Struct, frozen=True, gc=False):
 class Message(msgspec.Struct, frozen=True, gc=False):
     """A message: its role, its text (None: none), the calls and results in it, and a key equal for equal content.
 
-    `item` marks one item of a Responses list, of which several make one turn."""
+    `item` marks one item of a Responses list, of which several make one turn; `place` is the message's own place in
+    the evidence where the reader knows it, and `pointer` still starts at the root of its record."""
 
     role: str
     key: bytes
@@ -45,6 +46,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     name: str = ""
     finish: str = ""
     item: bool = False
+    place: int = NOWHERE
 
     @property
     def says_model(self) -> bool:

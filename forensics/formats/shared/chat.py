@@ -6,6 +6,7 @@ any of these one JSON a line, where a line that repeats an earlier conversation 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,9 @@ import msgspec
 
 from forensics.core.build import Spot
 from forensics.core.classes import ToolFacts
-from forensics.core.messages import Message, Part
 from forensics.core.jsonvalue import decode, raw, text_of, value_of
+from forensics.core.messages import Message, Part
+from forensics.core.trace import NOWHERE, Payload
 from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.lines import BOM, lines
 from forensics.formats.shared.vocabulary import Fields, fields_of, is_text, items_of, parse_message, present, text
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from forensics.core.build import Lane, TraceBuilder
     from forensics.core.jsonvalue import Fault
     from forensics.core.reading import EvidenceBuilder
-    from forensics.core.trace import Payload
+    from forensics.core.trace import Places
     from forensics.formats.shared.source import Source
 
 _LISTS = ("messages", "contents", "input", "items", "history")
@@ -49,10 +51,10 @@ class Conversation(msgspec.Struct, frozen=True):
 def read_chat(source: Source, build: EvidenceBuilder) -> None:
     """Walk a message-list evidence. Raises CorruptEvidenceError where nothing of it is JSON."""
     walk = _Walk(build)
-    body = source.data[3:] if bytes(source.data[:3]) == BOM else source.data
-    whole = decode(body)
+    start = len(BOM) if bytes(source.data[:3]) == BOM else 0
+    whole = decode(source.data[start:])
     if whole.error is None:
-        walk.document(msgspec.Raw(bytes(body)), whole.faults, len(source.data) - len(body))
+        walk.document(source, start, whole.faults)
         return
     for line in lines(source):
         build.counts.lines += 1
@@ -68,6 +70,30 @@ def read_chat(source: Source, build: EvidenceBuilder) -> None:
     if not build.counts.records:
         message = f"the file is no JSON: {whole.error}"
         raise CorruptEvidenceError(message, hint="check that the file is whole; a JSON document must end where it says")
+
+
+Locate = Callable[[Payload], int]
+
+
+def _nowhere(raw: Payload) -> int:
+    """The place of a message that has none of its own: it stands in its line."""
+    return NOWHERE
+
+
+class _Finder:
+    """The places of messages inside a document: each stands after the one before, so one search goes through the file
+    once."""
+
+    def __init__(self, source: Source, places: Places, start: int) -> None:
+        self._source, self._places, self._at = source, places, start
+
+    def place(self, message: Payload) -> int:
+        data = bytes(message)
+        offset = self._source.find(data, self._at)
+        if offset < 0:
+            return NOWHERE
+        self._at = offset + len(data)
+        return self._places.add(offset=offset, length=len(data))
 
 
 class _Begun(msgspec.Struct):
@@ -100,20 +126,23 @@ class _Walk:
         self.build = build
         self.loose: list[tuple[Message, Spot]] = []
         self.loose_taint: str | None = None
+        self.locate: Locate = _nowhere
         self.begun: dict[bytes, list[_Begun]] = {}
         self.ids: set[str] = {""}
 
-    def document(self, whole: Payload, faults: tuple[Fault, ...], offset: int) -> None:
-        place = self.build.places.add(offset=offset, length=len(bytes(whole)))
+    def document(self, source: Source, start: int, faults: tuple[Fault, ...]) -> None:
+        """The whole file is one JSON value: a conversation, or an array of conversations."""
+        body = msgspec.Raw(source.data[start:])
+        place = self.build.places.add(offset=start, length=len(source.data) - start)
         tainted = self.build.faults(faults, Spot(place))
-        first = bytes(whole).lstrip()[:1]
-        items = items_of(whole) if first == b"[" else []
+        self.locate = _Finder(source, self.build.places, start).place
+        items = items_of(body) if bytes(source.data[start : start + 64]).lstrip()[:1] == b"[" else []
         if items and all(_is_conversation(item) for item in items):
             for index, item in enumerate(items):
                 self._conversation(item, Spot(place, f"/{index}"), tainted)
             self.build.counts.records = len(items)
             return
-        self.build.counts.records = self._conversation(whole, Spot(place), tainted)
+        self.build.counts.records = self._conversation(body, Spot(place), tainted)
 
     def line(self, one: Payload, place: int, tainted: str | None) -> None:
         """A line is a conversation of its own, or one message of a list written a message a line."""
@@ -138,7 +167,7 @@ class _Walk:
 
     def _conversation(self, raw: Payload, spot: Spot, tainted: str | None) -> int:
         """Tell one conversation; returns how many messages it has."""
-        one = parse_conversation(raw)
+        one = parse_conversation(raw, self.locate)
         if not one.prompt and not one.answer:
             return 0
         builder, lane, goes_on = self._trace_of(one)
@@ -255,9 +284,12 @@ _ITEM_TYPES = frozenset({"message", "reasoning", "function_call", "function_call
 # one conversation ----------------------------------------------------------------------------------------------------
 
 
+def _opens_array(raw: Payload) -> bool:
+    return bytes(memoryview(raw)[:64]).lstrip()[:1] == b"["
+
+
 def _is_conversation(raw: Payload) -> bool:
-    first = bytes(raw).lstrip()[:1]
-    if first == b"[":
+    if _opens_array(raw):
         return True
     fields = fields_of(raw)
     if is_message(fields):
@@ -265,17 +297,17 @@ def _is_conversation(raw: Payload) -> bool:
     return any(k in fields for k in (*_LISTS, *_REQUESTS, *_RESPONSES, *_BODIES))
 
 
-def parse_conversation(raw: Payload) -> Conversation:
+def parse_conversation(raw: Payload, locate: Locate = _nowhere) -> Conversation:
     """A list, a request, or a request with its response, as one conversation."""
-    if bytes(raw).lstrip()[:1] == b"[":
-        return Conversation(_messages(raw, ""), (), None, "", "", None, "")
+    if _opens_array(raw):
+        return Conversation(_messages(raw, "", locate), (), None, "", "", None, "")
     fields = fields_of(raw)
     request, base = _request(fields)
     response_name = next((k for k in _RESPONSES if k in fields and not is_text(fields[k])), None)
     response = fields_of(fields[response_name]) if response_name else {}
     answer, finish = _answer(response, f"/{response_name}") if response_name else _answer(request, base)
     return Conversation(
-        prompt=_prompt(request, base),
+        prompt=_prompt(request, base, locate),
         answer=answer,
         tools=present(request, *_TOOL_LISTS),
         model=text(response, "model", "modelVersion") or text(request, "model"),
@@ -295,7 +327,7 @@ def _request(fields: Fields) -> tuple[Fields, str]:
     return fields, ""
 
 
-def _prompt(request: Fields, base: str) -> tuple[Message, ...]:
+def _prompt(request: Fields, base: str, locate: Locate) -> tuple[Message, ...]:
     system = present(request, "system", "instructions", "systemInstruction", "system_instruction")
     first = () if system is None else (_system_message(system, base),)
     name = next((k for k in _LISTS if k in request), None)
@@ -304,7 +336,7 @@ def _prompt(request: Fields, base: str) -> tuple[Message, ...]:
     raw = request[name]
     if is_text(raw):
         return (*first, parse_message(_as_user(raw), f"{base}/{name}"))
-    return first + _messages(raw, f"{base}/{name}")
+    return first + _messages(raw, f"{base}/{name}", locate)
 
 
 def _system_message(raw: Payload, base: str) -> Message:
@@ -316,11 +348,12 @@ def _as_user(raw: Payload) -> Payload:
     return msgspec.Raw(msgspec.json.encode({"role": "user", "content": raw}))
 
 
-def _messages(raw: Payload, base: str) -> tuple[Message, ...]:
-    items = items_of(raw)
-    if items and is_text(items[0]):
-        items = [_as_user(i) for i in items]
-    return join_items(tuple(parse_message(item, f"{base}/{i}") for i, item in enumerate(items)), base)
+def _messages(raw: Payload, base: str, locate: Locate) -> tuple[Message, ...]:
+    found = []
+    for index, item in enumerate(items_of(raw)):
+        message = parse_message(_as_user(item) if is_text(item) else item, f"{base}/{index}")
+        found.append(msgspec.structs.replace(message, place=locate(item)))
+    return join_items(tuple(found), base)
 
 
 def _answer(response: Fields, base: str) -> tuple[tuple[Message, ...], str]:
@@ -373,6 +406,7 @@ def _turn_of(run: list[Message], base: str) -> list[Message]:
             text=said,
             calls=tuple(_below(m, part, base) for m in run for part in m.calls),
             results=tuple(_below(m, part, base) for m in run for part in m.results),
+            place=run[0].place,
         )
     ]
 
