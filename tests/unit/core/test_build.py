@@ -1,0 +1,173 @@
+"""Does the builder join what belongs together, and nothing else? Requests, executions and prompts of one tuple."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forensics.core.build import Execution, Spot, TraceBuilder
+from forensics.core.jsonvalue import raw, value_of
+from forensics.core.trace import Absence, Outcome, Places, Trace
+
+
+def builder(*, complete: bool = False) -> tuple[TraceBuilder, Spot]:
+    places = Places(0)
+    return TraceBuilder("t", places, "test", spans_are_complete=complete), Spot(places.add(line=1, offset=0, length=1))
+
+
+def ran(tool: str, spot: Spot, **fields: object) -> Execution:
+    known = {k: raw(v) if k in ("arguments", "result", "error") else v for k, v in fields.items()}
+    return Execution(tool, spot, **known)  # type: ignore[arg-type]
+
+
+def codes(trace: Trace) -> list[str]:
+    return sorted(f.code for f in trace.findings)
+
+
+def test_request_execution_and_prompt_are_one_call() -> None:
+    build, spot = builder(complete=True)
+    lane = build.lane()
+    turn = build.turn(lane, spot)
+    build.request(lane, turn, "pay", "c1", raw({"to": "bob"}), spot)
+    build.execute(lane, ran("pay", spot, arguments={"to": "bob"}, result={"tx": "t1"}))
+    build.show(lane, "c1", "", raw('{"tx": "t1"}'), spot)
+    trace = build.finish()
+    (call,) = trace.calls
+    assert (call.occurrence, call.outcome, call.agreement) == ("0.0", Outcome.RECORDED, "equal JSON values")
+    assert codes(trace) == []
+
+
+@pytest.mark.parametrize(
+    ("executed", "shown", "wanted"),
+    [
+        ({"to": "eve"}, '{"tx": "t1"}', ["inconsistent_tuple"]),
+        ({}, '{"tx": "t1"}', ["inconsistent_tuple"]),
+        ({"to": "bob"}, '{"tx": "t2"}', ["inconsistent_tuple"]),
+        ({"to": "bob", "request_id": "r1"}, '{"tx": "t1"}', ["args_replaced"]),
+        ({"to": "bob"}, '{"tx": "t1"}', []),
+    ],
+)
+def test_records_that_disagree_are_named(executed: dict[str, str], shown: str, wanted: list[str]) -> None:
+    build, spot = builder()
+    lane = build.lane()
+    build.request(lane, build.turn(lane, spot), "pay", "c1", raw({"to": "bob"}), spot)
+    build.execute(lane, ran("pay", spot, arguments=executed, result={"tx": "t1"}))
+    build.show(lane, "c1", "", raw(shown), spot)
+    trace = build.finish()
+    assert codes(trace) == wanted
+    assert bool(trace.calls[0].blocks) == (wanted == ["inconsistent_tuple"])
+    assert trace.calls[0].arguments is not None
+    assert value_of(trace.calls[0].arguments) == executed
+
+
+def test_an_execution_without_an_id_goes_to_the_request_that_it_fits() -> None:
+    build, spot = builder()
+    lane = build.lane()
+    turn = build.turn(lane, spot)
+    for number, city in enumerate(("Paris", "Tokyo")):
+        build.request(lane, turn, "weather", f"c{number}", raw({"city": city}), spot)
+    build.execute(lane, ran("weather", spot, arguments={"city": "Tokyo"}, result="rain"))
+    build.execute(lane, ran("weather", spot, arguments={"city": "Paris"}, result="sun"))
+    build.show(lane, "c0", "", raw("sun"), spot)
+    build.show(lane, "c1", "", raw("rain"), spot)
+    trace = build.finish()
+    assert [value_of(c.result) for c in trace.calls if c.result] == ["sun", "rain"]
+    assert codes(trace) == []
+
+
+def test_a_missing_execution_is_a_contradiction_where_the_format_writes_every_one() -> None:
+    for complete, wanted in ((True, ["inconsistent_tuple"]), (False, [])):
+        build, spot = builder(complete=complete)
+        lane = build.lane()
+        build.request(lane, build.turn(lane, spot), "pay", "c1", raw({}), spot)
+        build.show(lane, "c1", "", raw("paid"), spot)
+        assert codes(build.finish()) == wanted
+
+
+def test_an_execution_that_nothing_asked_for_is_a_call_of_no_turn() -> None:
+    build, spot = builder()
+    build.execute(build.lane(), ran("sync", spot, result="ok"))
+    (call,) = build.finish().calls
+    assert (call.occurrence, call.outcome) == ("-.0", Outcome.RECORDED)
+
+
+@pytest.mark.parametrize(
+    ("fields", "outcome", "absence"),
+    [
+        ({"result": "ok"}, Outcome.RECORDED, None),
+        ({"error": "boom", "status": "error"}, Outcome.FAILED, None),
+        ({"status": "error"}, Outcome.FAILED, None),
+        ({"result": "no", "status": "denied"}, Outcome.DENIED, None),
+        ({"status": "pending"}, Outcome.INDETERMINATE, None),
+        ({}, Outcome.ABSENT, Absence.NOT_CAPTURED),
+        ({"ended": False}, Outcome.ABSENT, Absence.UNANSWERED),
+    ],
+)
+def test_outcomes_of_executions(fields: dict[str, object], outcome: Outcome, absence: Absence | None) -> None:
+    build, spot = builder()
+    build.execute(build.lane(), ran("pay", spot, **fields))
+    (call,) = build.finish().calls
+    assert (call.outcome, call.absence) == (outcome, absence)
+
+
+def test_an_id_used_again_in_a_later_turn_names_two_calls() -> None:
+    build, spot = builder()
+    lane = build.lane()
+    build.request(lane, build.turn(lane, spot), "run", "fn:1", raw({"cmd": "one"}), spot)
+    build.show(lane, "fn:1", "", raw("ok-1"), spot)
+    build.request(lane, build.turn(lane, spot), "run", "fn:1", raw({"cmd": "two"}), spot)
+    trace = build.finish()
+    assert [c.outcome for c in trace.calls] == [Outcome.RECORDED, Outcome.ABSENT]
+    assert codes(trace) == ["duplicate_call_id", "unanswered_call"]
+
+
+def test_an_id_used_twice_in_one_turn_pairs_nothing_for_certain() -> None:
+    build, spot = builder()
+    lane = build.lane()
+    turn = build.turn(lane, spot)
+    for order in (1, 2):
+        build.request(lane, turn, "refund", "x", raw({"order": order}), spot)
+    build.show(lane, "x", "", raw("done"), spot)
+    build.show(lane, "x", "", raw("done too"), spot)
+    trace = build.finish()
+    assert codes(trace) == ["ambiguous_pairing", "duplicate_call_id"]
+    assert all(b.code == "ambiguous_pairing" for c in trace.calls for b in c.blocks)
+
+
+@given(st.permutations(range(5)), st.booleans())
+def test_results_find_their_calls_in_whatever_order_they_come(order: list[int], executed: bool) -> None:  # noqa: FBT001
+    build, spot = builder()
+    lane = build.lane()
+    turn = build.turn(lane, spot)
+    for number in range(5):
+        build.request(lane, turn, "get", f"c{number}", raw({"n": number}), spot)
+    for number in order:
+        if executed:
+            build.execute(lane, ran("get", spot, recorded_id=f"c{number}", result=f"r{number}"))
+        build.show(lane, f"c{number}", "", raw(f"r{number}"), spot)
+    trace = build.finish()
+    assert [value_of(c.result) for c in trace.calls if c.result] == [f"r{n}" for n in range(5)]
+    assert codes(trace) == []
+
+
+@given(st.lists(st.sampled_from(["ask", "answer", "stray"]), max_size=20))
+def test_nothing_is_lost_whatever_the_order(events: list[str]) -> None:
+    """Every request is a call; every result either answers one or is an orphan."""
+    build, spot = builder()
+    lane = build.lane()
+    turn, asked, shown = build.turn(lane, spot), 0, 0
+    for event in events:
+        if event == "ask":
+            build.request(lane, turn, "get", f"c{asked}", raw({}), spot)
+            asked += 1
+        elif event == "answer":
+            build.show(lane, f"c{shown}", "", raw("r"), spot)
+            shown += 1
+        else:
+            build.show(lane, "nobody", "", raw("r"), spot)
+            shown += 0
+    trace = build.finish()
+    answered = sum(c.outcome is Outcome.RECORDED for c in trace.calls)
+    assert len(trace.calls) == asked
+    assert answered + len(build.orphan_results) == build.result_count
