@@ -16,7 +16,6 @@ from forensics.core.trace import Absence, Call, Outcome, StepKind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from forensics.analysis.survey import CallStudy
     from forensics.core.handles import Handle
     from forensics.core.trace import Trace
 
@@ -28,10 +27,12 @@ _KEYS = frozenset({"idempotency_key", "idempotencykey", "client_token", "clientt
 
 
 class Acts(msgspec.Struct, frozen=True):
-    """What the anomalies are looked for in: a trace, the study and class of each call, and its handles."""
+    """What the anomalies are looked for in: a trace, the canonical arguments and class of each call,
+    and its handles.
+    """
 
     trace: Trace
-    studies: tuple[CallStudy, ...]
+    arguments_keys: tuple[bytes, ...]
     calls: tuple[Classification, ...]
     handles: tuple[Handle, ...]
 
@@ -52,9 +53,9 @@ def anomalies(acts: Acts) -> tuple[Finding, ...]:
 
 def _twice(acts: Acts) -> Iterator[Finding]:
     groups: dict[tuple[str, str, bytes], list[int]] = {}
-    for row, (call, classified, study) in enumerate(zip(acts.trace.calls, acts.calls, acts.studies, strict=True)):
+    for row, (call, classified, key) in enumerate(zip(acts.trace.calls, acts.calls, acts.arguments_keys, strict=True)):
         if classified.effect in _ADDS and call.arguments is not None:
-            groups.setdefault((call.agent, call.tool, study.arguments_key), []).append(row)
+            groups.setdefault((call.agent, call.tool, key), []).append(row)
     for rows in groups.values():
         if len(rows) > 1:
             yield from _repeated(acts, rows)

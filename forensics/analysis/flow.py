@@ -16,7 +16,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from forensics.analysis.runs import SMALL_TRACE, Runs, all_runs, anchor_of, plain_bytes, runs_by_row
-from forensics.analysis.survey import CallStudy, escape, leaves_of
+from forensics.analysis.survey import escape, leaves_of
 from forensics.core.classes import Effect
 from forensics.core.handles import REFERENCE, Handle, Use
 from forensics.core.jsonvalue import decode, unfold, value_of
@@ -24,6 +24,7 @@ from forensics.core.times import from_text
 from forensics.core.trace import NOWHERE, StepKind
 
 if TYPE_CHECKING:
+    from forensics.core.classes import Classification
     from forensics.core.trace import Call, Payload, Trace
     from forensics.rules.engine import RuleSet
 
@@ -58,15 +59,15 @@ class Flow(msgspec.Struct, frozen=True):
     own_values: tuple[tuple[str, int, int], ...]
 
 
-def flow(trace: Trace, studies: tuple[CallStudy, ...], rules: RuleSet) -> Flow:
+def flow(trace: Trace, classified: tuple[Classification, ...], rules: RuleSet) -> Flow:
     """Follow every value that a result brought into the trace."""
-    return _Flow(trace, studies, rules).run()
+    return _Flow(trace, classified, rules).run()
 
 
 class _Flow:
-    def __init__(self, trace: Trace, studies: tuple[CallStudy, ...], rules: RuleSet) -> None:
+    def __init__(self, trace: Trace, classified: tuple[Classification, ...], rules: RuleSet) -> None:
         self.trace = trace
-        self.studies = studies
+        self.classified = classified
         self.rules = rules
         self.small = len(trace) <= SMALL_TRACE
         self.seen: set[bytes] = set()
@@ -158,7 +159,7 @@ class _Flow:
         return rows is not None and any(self.handles[i].value == value for i in rows)
 
     def _add(self, value: str, kind: str, row: int, call: int, pointer: str, anchor: bytes) -> None:
-        effect = self.studies[call].classified.effect
+        effect = self.classified[call].effect
         if effect is Effect.NONE and not self._new_by_shape(kind, value, call):
             if kind == _CLOCK:
                 return

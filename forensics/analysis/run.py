@@ -58,9 +58,9 @@ def analyse(reading: Reading, rules: RuleSet, policy: Policy) -> tuple[TraceAnal
 def analyse_trace(trace: Trace, rules: RuleSet, policy: Policy, original: Trace | None = None) -> TraceAnalysis:
     """Analyse one trace; `original` is the trace that it is a rerun of, where the same evidence holds it."""
     studied = survey(trace, rules, policy)
-    followed = flow(trace, studied.calls, rules)
+    followed = flow(trace, studied.classified, rules)
     minting = _minting(trace, followed.handles)
-    calls = _final_classes(trace, studied, minting)
+    calls = _final_classes(studied, minting)
     tools = _tools(trace, studied, minting)
     case = Case(trace, calls, followed.own_values)
     verdict = decide(case, policy, (trace.evidence_sha256, rules.digest, policy.digest))
@@ -69,7 +69,7 @@ def analyse_trace(trace: Trace, rules: RuleSet, policy: Policy, original: Trace 
         *trace.findings,
         *studied.findings,
         *oversight(trace),
-        *anomalies(Acts(trace, studied.calls, calls, followed.handles)),
+        *anomalies(Acts(trace, studied.arguments_keys, calls, followed.handles)),
         *executed_effects(trace, done, calls),
     )
     return TraceAnalysis(trace, tools, calls, followed.handles, found, verdict, done)
@@ -87,11 +87,11 @@ def _minting(trace: Trace, handles: tuple[Handle, ...]) -> dict[int, ClassEviden
     return found
 
 
-def _final_classes(trace: Trace, studied: Survey, minting: dict[int, ClassEvidence]) -> tuple[Classification, ...]:
+def _final_classes(studied: Survey, minting: dict[int, ClassEvidence]) -> tuple[Classification, ...]:
     """The class of each call, with what following the values showed."""
     return tuple(
-        study.classified if row not in minting else resolve((*study.classified.evidence, minting[row]))
-        for row, study in enumerate(studied.calls)
+        classified if row not in minting else resolve((*classified.evidence, minting[row]))
+        for row, classified in enumerate(studied.classified)
     )
 
 

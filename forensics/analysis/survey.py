@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from forensics.core.evidence import Locator
     from forensics.core.policy import Policy
     from forensics.core.trace import Payload, Trace
-    from forensics.rules.engine import RuleSet
+    from forensics.rules.engine import CallRules, Heard, RuleSet
 
 Evidence = tuple[ClassEvidence, ...]
 
@@ -42,19 +42,13 @@ class Leaf(msgspec.Struct, frozen=True, gc=False):
     value: str | int
 
 
-class CallStudy(msgspec.Struct, frozen=True, gc=False):
-    """One call as it was studied: its classification before values were followed, the canonical key of its arguments,
-    and the scalars of a structured result (None: the result is running text or absent)."""
-
-    classified: Classification
-    arguments_key: bytes
-    leaves: tuple[Leaf, ...] | None
-
-
 class Survey(msgspec.Struct, frozen=True):
-    """Every call of one trace, and the evidence by tool."""
+    """Every call of one trace, and the evidence by tool. Of each call, row by row: its classification before values
+    were followed, and the canonical bytes of its arguments.
+    """
 
-    calls: tuple[CallStudy, ...]
+    classified: tuple[Classification, ...]
+    arguments_keys: tuple[bytes, ...]
     tools: dict[str, Evidence]
     facts: dict[str, ToolFacts]
     findings: tuple[Finding, ...]
@@ -65,80 +59,95 @@ def survey(trace: Trace, rules: RuleSet, policy: Policy) -> Survey:
     return _Surveyor(trace, rules, policy).run()
 
 
+class _Tool:
+    """What is known of one tool, and the classes that its calls were given so far, by what spoke about them."""
+
+    def __init__(self, facts: ToolFacts, base: Evidence, calls: CallRules) -> None:
+        self.facts = facts
+        self.base = base
+        self.calls = calls
+        self.extra: dict[tuple[str, str | None], ClassEvidence] = {}
+        self._own: dict[Heard, Evidence] = {}
+        self._classified: dict[Heard, Classification] = {}
+
+    def classify(self, heard: Heard) -> Classification:
+        """The class of a call about which this was heard."""
+        found = self._classified.get(heard)
+        if found is None:
+            own = self._own[heard] = self.calls.evidence(heard)
+            found = self._classified[heard] = self._resolved(own)
+        return found
+
+    def classify_unstable(self, heard: Heard, repeated: ClassEvidence) -> Classification:
+        """The same for a call whose result differs from that of the same call before."""
+        self.classify(heard)
+        return self._resolved((*self._own[heard], repeated))
+
+    def _resolved(self, own: Evidence) -> Classification:
+        for piece in own:
+            self.extra.setdefault((piece.says, piece.rule), piece)
+        return resolve((*self.base, *own))
+
+
 class _Surveyor:
     def __init__(self, trace: Trace, rules: RuleSet, policy: Policy) -> None:
         self.trace = trace
         self.rules = rules
         self.policy = policy
-        self.facts: dict[str, ToolFacts] = {}
-        self.base: dict[str, Evidence] = {}
-        self.extra: dict[str, dict[tuple[str, str | None], ClassEvidence]] = {}
-        self.results: dict[tuple[str, bytes], bytes] = {}
-        self.resolved: dict[tuple[str, Evidence], Classification] = {}
+        self.tools: dict[str, _Tool] = {}
+        self.results: dict[tuple[str, bytes], Payload] = {}
         self.findings: list[Finding] = []
         self.large: tuple[int, int] | None = None
 
     def run(self) -> Survey:
         for name in self.trace.facts:
             self._tool(name, None)
-        studies = tuple(self._study(call) for call in self.trace.calls)
+        classified: list[Classification] = []
+        keys: list[bytes] = []
+        for call in self.trace.calls:
+            self._study(call, classified, keys)
         if self.large is not None:
             self._note_large_integer(*self.large)
-        tools = {name: (*base, *self.extra.get(name, {}).values()) for name, base in self.base.items()}
-        return Survey(studies, tools, self.facts, tuple(self.findings))
+        tools = {name: (*tool.base, *tool.extra.values()) for name, tool in self.tools.items()}
+        facts = {name: tool.facts for name, tool in self.tools.items()}
+        return Survey(tuple(classified), tuple(keys), tools, facts, tuple(self.findings))
 
-    def _tool(self, name: str, call: Call | None) -> ToolFacts:
-        facts = self.facts.get(name)
-        if facts is None:
-            facts = self.trace.facts.get(name) or ToolFacts(name=name, server=call.server if call else None)
-            self.facts[name] = facts
-            self.base[name] = self.rules.tool_evidence(facts, self.policy)
-        return facts
+    def _tool(self, name: str, call: Call | None) -> _Tool:
+        facts = self.trace.facts.get(name) or ToolFacts(name=name, server=call.server if call else None)
+        base = self.rules.tool_evidence(facts, self.policy)
+        tool = self.tools[name] = _Tool(facts, base, self.rules.calls_of(facts, self.policy))
+        return tool
 
-    def _study(self, call: Call) -> CallStudy:
-        facts = self._tool(call.tool, call)
+    def _study(self, call: Call, classified: list[Classification], keys: list[bytes]) -> None:
+        tool = self.tools.get(call.tool) or self._tool(call.tool, call)
+        payload = call.result
         arguments = self._read(call, call.arguments)
-        result = self._read(call, call.result)
-        own = self._own_evidence(call, facts, arguments, result)
-        for piece in own:
-            self.extra.setdefault(call.tool, {}).setdefault((piece.says, piece.rule), piece)
-        leaves = tuple(leaves_of(result)) if isinstance(result, (dict, list)) else None
-        self._look_for_large_integers(call, arguments, leaves)
-        return CallStudy(self._resolve(call.tool, own), canonical(arguments), leaves)
+        result = self._read(call, payload)
+        key = canonical(arguments)
+        keys.append(key)
+        if self.large is None:
+            self._look_for_large_integers(call, arguments, result)
+        if payload is None or result is None or call.outcome is not Outcome.RECORDED:
+            classified.append(tool.classify(tool.calls.heard(arguments)))
+            return
+        heard = tool.calls.heard(arguments, result)
+        earlier = self.results.setdefault((call.tool, key), payload)
+        if earlier is payload or canonical(_decoded(earlier).value) == canonical(result):
+            classified.append(tool.classify(heard))
+        else:
+            classified.append(tool.classify_unstable(heard, self._repetition(call)))
 
-    def _own_evidence(self, call: Call, facts: ToolFacts, arguments: Any, result: Any) -> Evidence:
-        pieces = self.rules.call_evidence(facts, arguments, self.policy)
-        if call.outcome is Outcome.RECORDED and result is not None:
-            pieces = (*pieces, *self.rules.result_evidence(facts, arguments, result))
-        repeated = self._repetition(call, arguments, result)
-        return pieces if repeated is None else (*pieces, repeated)
-
-    def _repetition(self, call: Call, arguments: Any, result: Any) -> ClassEvidence | None:
+    def _repetition(self, call: Call) -> ClassEvidence:
         """The same call with another result: the result is not stable."""
-        if call.outcome is not Outcome.RECORDED or result is None:
-            return None
-        key = (call.tool, canonical(arguments))
-        got = canonical(result)
-        earlier = self.results.setdefault(key, got)
-        if earlier == got:
-            return None
         says = "the same call with the same arguments gave another result in this trace"
         return ClassEvidence(Source.BEHAVIOUR, Tier.PACK, says, result=Stability.VOLATILE, locator=self._place(call))
-
-    def _resolve(self, tool: str, own: Evidence) -> Classification:
-        found = self.resolved.get((tool, own))
-        if found is None:
-            found = self.resolved[tool, own] = resolve((*self.base[tool], *own))
-        return found
 
     # what a payload says in two ways -----------------------------------------------------------------------------
 
     def _read(self, call: Call, payload: Payload | None) -> Any:
         if payload is None:
             return None
-        decoded = decode(payload)
-        if isinstance(decoded.value, str):
-            decoded = decode_embedded(decoded.value) or decoded
+        decoded = _decoded(payload)
         if decoded.faults:
             self._note_faults(call, decoded)
         return decoded.value
@@ -150,12 +159,11 @@ class _Surveyor:
             if fault.code == "duplicate_key" and all(b.code != fault.code for b in call.blocks):
                 call.blocks = (*call.blocks, Block(fault.code, message))
 
-    def _look_for_large_integers(self, call: Call, arguments: Any, leaves: tuple[Leaf, ...] | None) -> None:
-        if self.large is not None:
-            return
-        for leaf in (*leaves_of(arguments), *(leaves or ())):
-            if isinstance(leaf.value, int) and abs(leaf.value) > SAFE_INTEGER:
-                self.large = (call.step, leaf.value)
+    def _look_for_large_integers(self, call: Call, *values: object) -> None:
+        for value in values:
+            found = _large_integer(value)
+            if found is not None:
+                self.large = (call.step, found)
                 return
 
     def _note_large_integer(self, step: int, value: int) -> None:
@@ -164,6 +172,28 @@ class _Surveyor:
 
     def _place(self, call: Call) -> Locator:
         return self.trace.locator(call.step)
+
+
+def _decoded(payload: Payload) -> Decoded:
+    """A payload decoded, a text that holds JSON unfolded."""
+    decoded = decode(payload)
+    if isinstance(decoded.value, str):
+        return decode_embedded(decoded.value) or decoded
+    return decoded
+
+
+def _large_integer(value: object) -> int | None:
+    """The first integer beyond 2^53 in document order; iterative."""
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, dict):
+            todo.extend(reversed(item.values()))
+        elif isinstance(item, list):
+            todo.extend(reversed(item))
+        elif isinstance(item, int) and abs(item) > SAFE_INTEGER:
+            return item
+    return None
 
 
 def leaves_of(value: Any) -> Iterator[Leaf]:

@@ -9,21 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from forensics.core.classes import ClassEvidence, Effect, Scope, Source, Stability, Tier, ToolFacts
-from forensics.rules.conditions import (
-    Predicate,
-    compile_condition,
-    glob,
-    key_words,
-    needed_keys,
-    resolve_pointer,
-    same_json,
-)
+from forensics.rules.conditions import Predicate, compile_condition, glob, resolve_pointer, same_json
 from forensics.rules.descriptions import DescriptionReader
+from forensics.rules.members import Holding, MemberRules
 from forensics.rules.model import Pack, ToolRule
 from forensics.rules.names import NameReader
 from forensics.rules.packs import extra_files, read_packs, shipped_files
@@ -51,7 +44,6 @@ class _Compiled(msgspec.Struct, frozen=True):
     effect: Effect | None
     result: Stability | None
     scope: Scope | None
-    keys: frozenset[str] | None = None
 
 
 class RuleSet:
@@ -68,8 +60,8 @@ class RuleSet:
         self._shapes = Shapes(tuple(rule for pack in packs for rule in pack.shapes))
         rules = [_compiled(rule, pack.pack) for pack in packs for rule in pack.tools]
         self._tool_rules = tuple(c for c in rules if c.rule.source in _TOOL_SOURCES)
-        self._call_rules = tuple(c for c in rules if c.rule.source == "arguments")
-        self._result_rules = tuple(c for c in rules if c.rule.source == "result")
+        self.call_rules = _member_rules("arguments", rules)
+        self.result_rules = _member_rules("result", rules)
         words = frozenset(rule.id for pack in packs for rule in pack.words if rule.proof)
         self.answered_by_proof = words | {c.rule.id for c in rules if c.rule.proof}
         self._tools: dict[tuple[bytes, str, datetime.date | None], tuple[ClassEvidence, ...]] = {}
@@ -87,21 +79,19 @@ class RuleSet:
             known = self._tools[key] = tuple(self._judge_tool(facts, policy))
         return known
 
+    def calls_of(self, facts: ToolFacts, policy: Policy) -> CallRules:
+        """What the rules say of the calls of one tool."""
+        return CallRules(self, facts, policy)
+
     def call_evidence(self, facts: ToolFacts, arguments: object, policy: Policy) -> tuple[ClassEvidence, ...]:
         """What only the arguments show: the operator's conditional entries, methods, free text, output paths, keys."""
-        operator = [_operator(e) for e in _entries(policy, facts) if e.arguments and _meets(e, arguments)]
-        rules = _possible(self._call_rules, arguments)
-        spoken = _spoken(rules, {**_subject(facts), "arguments": arguments}, facts, policy) if rules else ()
-        return (*operator, *spoken)
+        calls = CallRules(self, facts, policy)
+        return calls.evidence(calls.heard(arguments))
 
     def result_evidence(self, facts: ToolFacts, arguments: object, result: object) -> tuple[ClassEvidence, ...]:
         """What the shape of the recorded result shows: that something was created, sent, changed. Always a veto."""
-        spoken: dict[str | None, ClassEvidence] = {}
-        for view in _views(result):
-            rules = _possible(self._result_rules, view)
-            subject = {**_subject(facts), "arguments": arguments, "result": view} if rules else {}
-            spoken |= {piece.rule: piece for piece in _spoken(rules, subject, facts, None)}
-        return tuple(spoken.values())
+        calls = CallRules(self, facts, None)
+        return calls.evidence(Heard((), (), calls.heard(arguments, result).result))
 
     def handle_kind(self, value: str, key: str | None) -> str | None:
         """The kind of an opaque value (uuid, ulid, prefixed-id, hash, timestamp, cursor, etag, token, url, arn, number;
@@ -115,7 +105,8 @@ class RuleSet:
 
     def _judge_tool(self, facts: ToolFacts, policy: Policy) -> Iterator[ClassEvidence]:
         yield from (_operator(entry) for entry in _entries(policy, facts) if not entry.arguments)
-        spoken = _spoken(self._tool_rules, _subject(facts), facts, policy)
+        subject = _subject(facts)
+        spoken = _speaking([c for c in self._tool_rules if c.holds(subject)], facts, policy)
         silenced = _silenced(self._tool_rules, spoken)
         yield from spoken
         for hit in self._names.read(facts.name):
@@ -124,6 +115,69 @@ class RuleSet:
         for hit in self._descriptions.read(facts.description or ""):
             if hit.rule.id not in silenced:
                 yield _words(hit, Source.DESCRIPTION, "description", facts)
+
+
+class _MemberRules(msgspec.Struct, frozen=True):
+    """The rules of one source, with the index by which they are asked."""
+
+    compiled: tuple[_Compiled, ...]
+    index: MemberRules
+
+
+def _member_rules(source: str, rules: list[_Compiled]) -> _MemberRules:
+    """A source is also the name of the object that its rules look at."""
+    of_source = tuple(c for c in rules if c.rule.source == source)
+    return _MemberRules(of_source, MemberRules(source, [c.rule.when for c in of_source], [c.holds for c in of_source]))
+
+
+class Heard(NamedTuple):
+    """What spoke about one call, by place: entries of the operator, rules about arguments, rules about the result.
+    Equal ones mean equal evidence.
+    """
+
+    operator: Holding
+    arguments: Holding
+    result: Holding
+
+
+class CallRules:
+    """What the rules and the operator's conditional entries say of the calls of one tool."""
+
+    def __init__(self, rules: RuleSet, facts: ToolFacts, policy: Policy | None) -> None:
+        self._rules = rules
+        self._facts = facts
+        self._policy = policy
+        self._entries = () if policy is None else tuple(e for e in _entries(policy, facts) if e.arguments)
+        self._call = _subject(facts)
+        self._answer = _subject(facts)
+
+    def heard(self, arguments: object, result: object = _MISSING) -> Heard:
+        """What speaks about a call with these arguments, and about its result where one was recorded."""
+        self._call["arguments"] = arguments
+        operator = tuple([i for i, e in enumerate(self._entries) if _meets(e, arguments)]) if self._entries else ()
+        asked = self._rules.call_rules.index.holding(self._call)
+        return Heard(operator, asked, () if result is _MISSING else self._told(arguments, result))
+
+    def _told(self, arguments: object, result: object) -> Holding:
+        subject = self._answer
+        subject["arguments"] = arguments
+        found: Holding = ()
+        for view in _views(result):
+            subject["result"] = view
+            holding = self._rules.result_rules.index.holding(subject)
+            found = tuple(sorted({*found, *holding})) if found else holding
+        return found
+
+    def evidence(self, heard: Heard) -> tuple[ClassEvidence, ...]:
+        """What was heard, as evidence. A result only ever vetoes, so nobody's trust is asked about it."""
+        return (
+            *(_operator(self._entries[i]) for i in heard.operator),
+            *self._spoken(self._rules.call_rules, heard.arguments, self._policy),
+            *self._spoken(self._rules.result_rules, heard.result, None),
+        )
+
+    def _spoken(self, rules: _MemberRules, holding: Holding, policy: Policy | None) -> list[ClassEvidence]:
+        return _speaking([rules.compiled[i] for i in holding], self._facts, policy)
 
 
 def load_rules(extra: Sequence[Path] = ()) -> RuleSet:
@@ -140,15 +194,7 @@ def _compiled(rule: ToolRule, pack: str) -> _Compiled:
     effect = Effect[rule.effect.name] if rule.effect is not None else None
     result = Stability[rule.result.name] if rule.result is not None else None
     scope = Scope(rule.scope.value) if rule.scope is not None else None
-    member = {"arguments": "arguments", "result": "result"}.get(rule.source)
-    keys = needed_keys(rule.when, member) if member is not None else None
-    return _Compiled(rule, pack, compile_condition(rule.when), effect, result, scope, keys)
-
-
-def _possible(rules: tuple[_Compiled, ...], value: object) -> list[_Compiled]:
-    """The rules that may hold for these arguments or this result, told by the keys alone."""
-    names = {key_words(key) for key in value if isinstance(key, str)} if isinstance(value, Mapping) else set()
-    return [c for c in rules if c.keys is None or not c.keys.isdisjoint(names)]
+    return _Compiled(rule, pack, compile_condition(rule.when), effect, result, scope)
 
 
 def _signature(facts: ToolFacts) -> bytes | None:
@@ -174,10 +220,7 @@ def _subject(facts: ToolFacts) -> dict[str, object]:
     }
 
 
-def _spoken(
-    rules: Iterable[_Compiled], subject: Mapping[str, object], facts: ToolFacts, policy: Policy | None
-) -> list[ClassEvidence]:
-    holding = [c for c in rules if c.holds(subject)]
+def _speaking(holding: list[_Compiled], facts: ToolFacts, policy: Policy | None) -> list[ClassEvidence]:
     silenced = {other for c in holding for other in c.rule.refines}
     speaking = [c for c in holding if c.rule.id not in silenced and _counts(c, policy)]
     return [_evidence(c, facts, policy) for c in speaking]
