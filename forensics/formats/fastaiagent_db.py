@@ -9,8 +9,6 @@ import contextlib
 import sqlite3
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from forensics.core.build import Spot
 from forensics.core.findings import finding
 from forensics.core.jsonvalue import decode
@@ -26,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    import msgspec
+
     from forensics.core.reading import EvidenceBuilder
     from forensics.formats.shared.reader import Look
     from forensics.formats.shared.source import Source
@@ -40,10 +40,13 @@ SPANS_ARE_COMPLETE = True
 _VERSIONS = (24, 28)
 _COLUMNS = ("span_id", "trace_id", "parent_span_id", "name", "start_time", "end_time", "status", "attributes", "events")
 _QUERY = f"SELECT rowid, {', '.join(_COLUMNS)} FROM main.spans ORDER BY rowid"  # noqa: S608 - constants only
-_Row = tuple[int, bytes, bytes, bytes | None, bytes | None, bytes | None, bytes | None, bytes | None, bytes | None, bytes | None]
+_Row = tuple[
+    int, bytes, bytes, bytes | None, bytes | None, bytes | None, bytes | None, bytes | None, bytes | None, bytes | None
+]
 
 
 def sniff(look: Look) -> int:
+    """60 where the table shows in the first pages, 30 for any other SQLite database."""
     return 60 if look.is_sqlite and b"CREATE TABLE spans" in look.head else 30 if look.is_sqlite else 0
 
 
@@ -57,7 +60,9 @@ def read(source: Source, build: EvidenceBuilder) -> None:
             spans = [span for row in database.execute(_QUERY) if (span := reader.span(row)) is not None]
     except sqlite3.DatabaseError as error:
         message = f"{source.name} is a damaged database: {error}"
-        raise CorruptEvidenceError(message, hint="recover it into a new file with `sqlite3 FILE .recover`, and say so") from None
+        raise CorruptEvidenceError(
+            message, hint="recover it into a new file with `sqlite3 FILE .recover`, and say so"
+        ) from None
     walk_spans(spans, build)
 
 
@@ -75,7 +80,9 @@ def _check(database: sqlite3.Connection, name: str, build: EvidenceBuilder) -> i
     kind = database.execute("SELECT type, sql FROM main.sqlite_master WHERE name = 'spans'").fetchone()
     if kind is None or kind[0] != b"table" or b"VIRTUAL" in (kind[1] or b"").upper():
         message = f"{name} is a SQLite database without a table spans"
-        raise UnknownFormatError(message, hint="`forensics formats` lists what is read; this is no local.db of FastAIAgent")
+        raise UnknownFormatError(
+            message, hint="`forensics formats` lists what is read; this is no local.db of FastAIAgent"
+        )
     columns = {row[1].decode("utf-8", "replace") for row in database.execute("PRAGMA table_info('spans')")}
     missing = [column for column in _COLUMNS if column not in columns]
     if missing:
@@ -83,7 +90,9 @@ def _check(database: sqlite3.Connection, name: str, build: EvidenceBuilder) -> i
         raise UnsupportedVersionError(message, hint=f"versions {', '.join(map(str, _VERSIONS))} are known")
     if version not in _VERSIONS:
         place = build.places.add(offset=0)
-        build.once("dialect", f"user_version {version} is not known; the columns that are needed are there", Spot(place))
+        build.once(
+            "dialect", f"user_version {version} is not known; the columns that are needed are there", Spot(place)
+        )
     return version
 
 
@@ -114,7 +123,7 @@ class _SpanRows:
             status.upper() == b"ERROR",
             None,
             told,
-            tuple(_events(events)) if len(events) > 2 else (),
+            tuple(_events(events)) if events not in (b"", b"[]") else (),
             place,
             "",
             ("attributes",) * len(told),
@@ -128,7 +137,8 @@ class _SpanRows:
             message = f"the attributes of a span are no JSON object: {decoded.error or 'another value'}"
             spot = Spot(place, "/attributes")
             self._build.gap("malformed_line", message, spot, trace=trace)
-            self._build.found(finding("malformed_line", message, locators=(self._build.places.locator(place, "/attributes"),)))
+            locator = self._build.places.locator(place, "/attributes")
+            self._build.found(finding("malformed_line", message, locators=(locator,)))
             return None, None
         tainted = self._build.faults(decoded.faults, Spot(place, "/attributes"))
         fields = fields_of(body or b"{}")

@@ -6,13 +6,13 @@ for numbers, `instrumentationLibrarySpans` of before 2022 (FORMATS section 1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from forensics.core.build import Spot
 from forensics.core.findings import finding
-from forensics.core.jsonvalue import canonical, decode, raw, text_of
+from forensics.core.jsonvalue import Decoded, canonical, decode, raw, text_of
 from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.lines import BOM, lines
 from forensics.formats.shared.span_names import FOREIGN_HEADS, SERVICE, WANTED, foreign_vocabulary
@@ -20,7 +20,7 @@ from forensics.formats.shared.span_walk import walk_spans
 from forensics.formats.shared.spans import Attributes, Event, Span, hex_id, nanoseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from forensics.core.reading import EvidenceBuilder
     from forensics.core.trace import Payload
@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from forensics.formats.shared.reader import Look
     from forensics.formats.shared.source import Source
 
+Text = bytes | memoryview | msgspec.Raw
+
 NAME = "otlp"
 ABOUT = "OpenTelemetry OTLP/JSON with GenAI attributes: one request, an array of requests, or one request a line"
-CARRIES = "span tree, times in ns, executions, errors; prompts, calls, results and tool schemas where content was captured"
+CARRIES = "span tree, times in ns, executions, errors; prompts, calls, results, tool schemas where content was captured"
 LACKS = "content where capture was off (the default of most instrumentations); approvals"
 RECORDS_CALLS = False
 SPANS_ARE_COMPLETE = False
@@ -40,14 +42,14 @@ _DAMAGED_HEAD = 4096  # bytes in which a document that is no JSON still shows wh
 _LINE_SUFFIXES = (".jsonl", ".ndjson")
 
 
-class _Value(msgspec.Struct, frozen=True, gc=False):
-    stringValue: msgspec.Raw = _ABSENT
-    intValue: msgspec.Raw = _ABSENT
-    doubleValue: msgspec.Raw = _ABSENT
-    boolValue: msgspec.Raw = _ABSENT
-    arrayValue: msgspec.Raw = _ABSENT
-    kvlistValue: msgspec.Raw = _ABSENT
-    bytesValue: msgspec.Raw = _ABSENT
+class _Value(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    string_value: msgspec.Raw = _ABSENT
+    int_value: msgspec.Raw = _ABSENT
+    double_value: msgspec.Raw = _ABSENT
+    bool_value: msgspec.Raw = _ABSENT
+    array_value: msgspec.Raw = _ABSENT
+    kvlist_value: msgspec.Raw = _ABSENT
+    bytes_value: msgspec.Raw = _ABSENT
 
 
 class _Attribute(msgspec.Struct, gc=False):
@@ -65,14 +67,14 @@ class _Status(msgspec.Struct, gc=False):
     message: msgspec.Raw = _ABSENT
 
 
-class _Span(msgspec.Struct, gc=False):
-    traceId: str
-    spanId: str
-    parentSpanId: str | None = None
+class _Span(msgspec.Struct, rename="camel", gc=False):
+    trace_id: str
+    span_id: str
+    parent_span_id: str | None = None
     name: str = ""
     kind: int | str | None = None
-    startTimeUnixNano: int | float | str | None = None
-    endTimeUnixNano: int | float | str | None = None
+    start_time_unix_nano: int | float | str | None = None
+    end_time_unix_nano: int | float | str | None = None
     attributes: list[_Attribute] | None = None
     events: list[_Event] | None = None
     status: _Status | None = None
@@ -86,28 +88,28 @@ class _Scope(msgspec.Struct, gc=False):
     spans: list[_Span] | None = None
 
 
-class _ResourceSpans(msgspec.Struct, gc=False):
+class _ResourceSpans(msgspec.Struct, rename="camel", gc=False):
     resource: _Resource | None = None
-    scopeSpans: list[_Scope] | None = None
-    instrumentationLibrarySpans: list[_Scope] | None = None
+    scope_spans: list[_Scope] | None = None
+    instrumentation_library_spans: list[_Scope] | None = None
 
 
-class _Request(msgspec.Struct, gc=False):
-    resourceSpans: list[_ResourceSpans] | None = None
+class _Request(msgspec.Struct, rename="camel", gc=False):
+    resource_spans: list[_ResourceSpans] | None = None
 
 
 class _LooseScope(msgspec.Struct, gc=False):
     spans: list[msgspec.Raw] | None = None
 
 
-class _LooseResourceSpans(msgspec.Struct, gc=False):
+class _LooseResourceSpans(msgspec.Struct, rename="camel", gc=False):
     resource: msgspec.Raw = _ABSENT
-    scopeSpans: list[_LooseScope] | None = None
-    instrumentationLibrarySpans: list[_LooseScope] | None = None
+    scope_spans: list[_LooseScope] | None = None
+    instrumentation_library_spans: list[_LooseScope] | None = None
 
 
-class _LooseRequest(msgspec.Struct, gc=False):
-    resourceSpans: list[_LooseResourceSpans] | None = None
+class _LooseRequest(msgspec.Struct, rename="camel", gc=False):
+    resource_spans: list[_LooseResourceSpans] | None = None
 
 
 _request = msgspec.json.Decoder(_Request).decode
@@ -116,11 +118,15 @@ _one_span = msgspec.json.Decoder(_Span).decode
 _one_resource = msgspec.json.Decoder(_Resource).decode
 _array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
+_INT64_DIGITS = len(str(-(2**63)))
+_NOTHING = (b"", b'""', b"null")
 _REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_FAILED = (2, "2", "STATUS_CODE_ERROR", "ERROR", "Error")
 _KINDS = {"UNSPECIFIED": 0, "INTERNAL": 1, "SERVER": 2, "CLIENT": 3, "PRODUCER": 4, "CONSUMER": 5}
 
 
 def sniff(look: Look) -> int:
+    """95 for OTLP; 40 where it is damaged and its beginning says so."""
     documents = [look.document] if look.document is not None else [*look.items()[:1], *look.lines]
     if any("resourceSpans" in fields for fields in documents):
         return 95
@@ -131,7 +137,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     """Read every span. Raises CorruptEvidenceError where the evidence is no OTLP at all."""
     reader = _OtlpReader(build)
     body = source.data[len(BOM) :] if bytes(source.data[:3]) == BOM else source.data
-    if _is_document(body) and not source.name.endswith(_LINE_SUFFIXES):
+    if _is_document(source, body):
         reader.document(body)
     else:
         for line in lines(source):
@@ -142,12 +148,17 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     walk_spans(reader.spans, build)
 
 
-def _is_document(body: memoryview) -> bool:
-    """Whether the whole evidence is one JSON value (of which only the outline is looked at)."""
+def _is_document(source: Source, body: memoryview) -> bool:
+    """Whether the whole evidence is one JSON value, of which only the outline is looked at. What is none, and whose
+    first line is none either, is a damaged document.
+    """
+    if source.name.endswith(_LINE_SUFFIXES):
+        return False
     try:
         msgspec.json.decode(body, type=msgspec.Raw)
     except _REFUSED:
-        return decode(body).error is None if bytes(body[:1]) in (b"[", b"{") and b"\n{" not in bytes(body) else False
+        first = next(lines(source), None)
+        return first is not None and decode(first.data).error is not None
     return True
 
 
@@ -162,19 +173,15 @@ class _OtlpReader:
     # containers --------------------------------------------------------------------------------------------------
 
     def document(self, body: memoryview) -> None:
+        """Read an evidence that is one request or an array of them. Raises CorruptEvidenceError where it is no JSON."""
         place = self.build.places.add(offset=0, length=len(body))
         decoded = decode(body)
         if decoded.error is not None:
             raise CorruptEvidenceError(f"the document is no JSON: {decoded.error}", hint="is the file whole?")
-        tainted = self.build.faults(decoded.faults, Spot(place))
-        text: bytes | memoryview = canonical(decoded.value) if decoded.faults and not _is_plain(body) else body
-        if isinstance(decoded.value, list):
-            for index, request in enumerate(_array(text)):
-                self._request(request, place, f"/{index}", tainted)
-        else:
-            self._request(text, place, "", tainted)
+        self._requests(decoded, body, place)
 
     def line(self, line: Line) -> None:
+        """Read one line, a request or an array of them."""
         self.build.counts.lines += 1
         place = self.build.places.add(line=line.number, offset=line.offset, length=len(line.data))
         decoded = decode(line.data)
@@ -182,42 +189,43 @@ class _OtlpReader:
             code = "nul_padding" if b"\x00" in bytes(line.data) else "malformed_line"
             message = f"line {line.number} is no request: {decoded.error or 'no JSON object'}"
             self.build.bad_line(line.number, code, message, Spot(place))
-            return
+        else:
+            self._requests(decoded, line.data, place)
+
+    def _requests(self, decoded: Decoded, text: Text, place: int) -> None:
         tainted = self.build.faults(decoded.faults, Spot(place))
-        text: bytes | memoryview = canonical(decoded.value) if decoded.faults and not _is_plain(line.data) else line.data
+        if decoded.faults and not _is_plain(text):
+            text = canonical(decoded.value)
         if isinstance(decoded.value, list):
             for index, request in enumerate(_array(text)):
                 self._request(request, place, f"/{index}", tainted)
         else:
             self._request(text, place, "", tainted)
 
-    def _request(self, text: Any, place: int, pointer: str, tainted: str | None) -> None:
+    def _request(self, text: Text, place: int, pointer: str, tainted: str | None) -> None:
         try:
             request = _request(text)
         except _REFUSED:
             self._spoiled_request(text, place, pointer, tainted)
             return
-        for r, resource in enumerate(request.resourceSpans or ()):
+        for r, resource in enumerate(request.resource_spans or ()):
             service = self._service(resource.resource)
-            for member, scopes in (("scopeSpans", resource.scopeSpans), ("instrumentationLibrarySpans", resource.instrumentationLibrarySpans)):
-                for s, scope in enumerate(scopes or ()):
-                    above = f"{pointer}/resourceSpans/{r}/{member}/{s}/spans/"
-                    for i, span in enumerate(scope.spans or ()):
-                        self._span(span, place, f"{above}{i}", service, tainted)
+            for above, spans in _scopes(resource, f"{pointer}/resourceSpans/{r}"):
+                for i, span in enumerate(spans):
+                    self._span(span, place, f"{above}{i}", service, tainted)
 
-    def _spoiled_request(self, text: Any, place: int, pointer: str, tainted: str | None) -> None:
+    def _spoiled_request(self, text: Text, place: int, pointer: str, tainted: str | None) -> None:
         """A request in which something has another type than OTLP says: span by span, what can't be read is a gap."""
         try:
             request = _loose(text)
         except _REFUSED as error:
             self._spoiled(place, pointer, f"no OTLP request: {error}")
             return
-        for r, resource in enumerate(request.resourceSpans or ()):
+        for r, resource in enumerate(request.resource_spans or ()):
             service = self._loose_service(resource.resource)
-            for member, scopes in (("scopeSpans", resource.scopeSpans), ("instrumentationLibrarySpans", resource.instrumentationLibrarySpans)):
-                for s, scope in enumerate(scopes or ()):
-                    for i, one in enumerate(scope.spans or ()):
-                        self._loose_span(one, place, f"{pointer}/resourceSpans/{r}/{member}/{s}/spans/{i}", service, tainted)
+            for above, spans in _scopes(resource, f"{pointer}/resourceSpans/{r}"):
+                for i, one in enumerate(spans):
+                    self._loose_span(one, place, f"{above}{i}", service, tainted)
 
     def _loose_service(self, resource: msgspec.Raw) -> str:
         try:
@@ -250,78 +258,100 @@ class _OtlpReader:
         counts = self.build.counts
         counts.spans += 1
         counts.records += 1
-        attributes: Attributes = {}
-        slots: list[int] = []
-        foreign = ""
-        for slot, attribute in enumerate(span.attributes or ()):
-            name = WANTED.get(attribute.key)
-            if name is None:
-                if not foreign and attribute.key.startswith(FOREIGN_HEADS):
-                    foreign = foreign_vocabulary(attribute.key)
-                continue
-            payload = _plain(attribute.value)
-            if payload is None:
-                continue
-            if name in attributes:
-                tainted = self._twice(name, attributes[name], payload, Spot(place, f"{pointer}/attributes/{slot}")) or tainted
-            else:
-                slots.append(slot)
-                attributes[name] = payload
+        attributes, slots, foreign, twice = self._attributes(span.attributes or (), place, pointer)
         status = span.status
-        spot = Spot(place, pointer)
         self.spans.append(
             Span(
-                self._id(span.traceId, spot),
-                self._id(span.spanId, spot),
-                self._id(span.parentSpanId, spot) if span.parentSpanId else "",
+                self._id(span.trace_id, place, pointer),
+                self._id(span.span_id, place, pointer),
+                self._id(span.parent_span_id, place, pointer) if span.parent_span_id else "",
                 span.name,
-                nanoseconds(span.startTimeUnixNano),
-                nanoseconds(span.endTimeUnixNano),
+                nanoseconds(span.start_time_unix_nano),
+                nanoseconds(span.end_time_unix_nano),
                 _kind(span.kind),
-                status is not None and status.code in (2, "2", "STATUS_CODE_ERROR", "ERROR", "Error"),
-                status.message if status is not None and len(bytes(status.message)) > 2 else None,
+                status is not None and status.code in _FAILED,
+                status.message if status is not None and bytes(status.message) not in _NOTHING else None,
                 attributes,
-                tuple(self._events(span, pointer)) if span.events else (),
+                tuple(self._events(span.events, pointer)) if span.events else (),
                 place,
                 pointer,
                 tuple(slots),
                 foreign,
                 service,
-                tainted,
+                twice or tainted,
             )
         )
+
+    def _attributes(
+        self, told: Iterable[_Attribute], place: int, pointer: str
+    ) -> tuple[Attributes, list[int], str, str | None]:
+        """The attributes that are read, where each stands, a vocabulary that is not read, and what taints them."""
+        attributes: Attributes = {}
+        slots: list[int] = []
+        foreign, tainted = "", None
+        for slot, attribute in enumerate(told):
+            name = WANTED.get(attribute.key)
+            if name is None:
+                if not foreign and attribute.key.startswith(FOREIGN_HEADS):
+                    foreign = foreign_vocabulary(attribute.key)
+                continue
+            payload: Payload | None = attribute.value.string_value
+            if payload is _ABSENT:
+                payload = _plain(attribute.value)
+            if payload is None:
+                continue
+            if name in attributes:
+                spot = Spot(place, f"{pointer}/attributes/{slot}")
+                tainted = self._twice(name, attributes[name], payload, spot) or tainted
+                continue
+            attributes[name] = payload
+            slots.append(slot)
+        return attributes, slots, foreign, tainted
 
     def _twice(self, name: str, one: Payload, other: Payload, spot: Spot) -> str | None:
         """A name that stands twice in an attribute list: two readers may see two stories."""
         if bytes(one) == bytes(other):
             return None
         message = f"the attribute {name!r} stands twice with different values"
-        self.build.found(finding("duplicate_key", message, locators=(self.build.places.locator(spot.place, spot.pointer),)))
+        locator = self.build.places.locator(spot.place, spot.pointer)
+        self.build.found(finding("duplicate_key", message, locators=(locator,)))
         return "duplicate_key"
 
-    def _events(self, span: _Span, pointer: str) -> Iterator[Event]:
-        for index, event in enumerate(span.events or ()):
+    def _events(self, events: list[_Event], pointer: str) -> Iterator[Event]:
+        for index, event in enumerate(events):
             told = ((a.key, _plain(a.value)) for a in event.attributes or ())
             attributes = {key: payload for key, payload in told if payload is not None}
             yield Event(event.name, attributes, f"{pointer}/events/{index}")
 
-    def _id(self, recorded: str, spot: Spot) -> str:
+    def _id(self, recorded: str, place: int, pointer: str) -> str:
         known = self._ids.get(recorded)
         if known is None:
             known, was_base64 = hex_id(recorded)
             self._ids[recorded] = known
             if was_base64:
-                self.build.once("id_encoding", "ids are base64, where OTLP's JSON has hex: read as hex", spot)
+                message = "ids are base64, where OTLP's JSON has hex: read as hex"
+                self.build.once("id_encoding", message, Spot(place, pointer))
         return known
 
 
-def _is_plain(text: memoryview) -> bool:
+def _is_plain(text: Text) -> bool:
     """Whether the fast reader takes the text as it stands; else it is written again from what the slow one read."""
     try:
         msgspec.json.decode(text)
     except _REFUSED:
         return False
     return True
+
+
+def _scopes(resource: _ResourceSpans | _LooseResourceSpans, pointer: str) -> Iterator[tuple[str, list[Any]]]:
+    """The spans of each scope of a resource, typed or not, with the pointer that their index follows."""
+    members = (
+        ("scopeSpans", resource.scope_spans),
+        ("instrumentationLibrarySpans", resource.instrumentation_library_spans),
+    )
+    for member, scopes in members:
+        for s, scope in enumerate(cast("list[_Scope | _LooseScope]", scopes or [])):
+            yield f"{pointer}/{member}/{s}/spans/", list(scope.spans or ())
 
 
 def _kind(recorded: int | str | None) -> int:
@@ -332,17 +362,17 @@ def _kind(recorded: int | str | None) -> int:
 
 def _plain(value: _Value) -> Payload | None:
     """An AnyValue as plain JSON: texts and flags in place, 64-bit integers out of their quotes, lists written again."""
-    if value.stringValue is not _ABSENT:
-        return value.stringValue
-    if value.intValue is not _ABSENT:
-        return msgspec.Raw(bytes(value.intValue).strip(b'"'))
-    for payload in (value.boolValue, value.doubleValue, value.bytesValue):
+    if value.string_value is not _ABSENT:
+        return value.string_value
+    if value.int_value is not _ABSENT:
+        return msgspec.Raw(bytes(value.int_value).strip(b'"'))
+    for payload in (value.bool_value, value.double_value, value.bytes_value):
         if payload is not _ABSENT:
             return payload
-    if value.arrayValue is not _ABSENT:
-        return raw(_unwrapped({"arrayValue": decode(value.arrayValue).value}))
-    if value.kvlistValue is not _ABSENT:
-        return raw(_unwrapped({"kvlistValue": decode(value.kvlistValue).value}))
+    if value.array_value is not _ABSENT:
+        return raw(_unwrapped({"arrayValue": decode(value.array_value).value}))
+    if value.kvlist_value is not _ABSENT:
+        return raw(_unwrapped({"kvlistValue": decode(value.kvlist_value).value}))
     return None
 
 
@@ -359,5 +389,5 @@ def _unwrapped(value: object) -> object:
         return {str(p.get("key")): _unwrapped(p.get("value")) for p in found if isinstance(p, dict)}
     if "intValue" in value:
         number = str(value["intValue"])
-        return int(number) if number.lstrip("-").isdigit() and len(number) < 20 else number
+        return int(number) if number.lstrip("-").isdigit() and len(number) <= _INT64_DIGITS else number
     return next(iter(value.values()), None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,7 +14,7 @@ from forensics.formats.shared.span_names import Role
 from forensics.formats.shared.span_roles import tool_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from forensics.formats.shared.spans import Span
 
@@ -91,15 +90,17 @@ def other_execution(span: Span, role: Role, server: str) -> tuple[Execution, tup
 
 
 def failure_of(span: Span) -> Payload | None:
-    """The text of a failure, or None: the tool's own words, else the status message, the exception, the error's type."""
+    """The text of a failure, or None: the tool's words, else the status message, the exception, the error's type."""
+    if not span.failed and _TROUBLE.isdisjoint(span.attributes):
+        return None
     told = span.payload(names.TOOL_ERROR)
     if told is not None:
         return told
-    if not span.failed and "error.type" not in span.attributes:
-        return None
-    return span.status_message or _of_exception(span, "exception.message") or span.payload(names.ERROR_TYPE) or _SAID_NOTHING
+    said = span.status_message or _of_exception(span, "exception.message")
+    return said or span.payload(names.ERROR_TYPE) or _SAID_NOTHING
 
 
+_TROUBLE = frozenset({"error.type", *names.TOOL_ERROR})
 _SAID_NOTHING = msgspec.Raw(b'"error"')
 
 
@@ -119,6 +120,8 @@ def is_pause(span: Span) -> bool:
 
 
 def _status(span: Span, failure: Payload | None, result: Payload | None) -> str:
+    if failure is None and not span.events and _SAYS_HOW.isdisjoint(span.attributes):
+        return ""
     if is_pause(span):
         return "pending"
     if span.text(names.DISPOSITION) == "blocked":
@@ -129,6 +132,9 @@ def _status(span: Span, failure: Payload | None, result: Payload | None) -> str:
     if failure is None and told != "error":
         return "ok" if told == "ok" else ""
     return "pending" if _may_have_happened(span) else "error"
+
+
+_SAYS_HOW = frozenset({*names.TOOL_STATUS, *names.DISPOSITION, *names.ERROR_TYPE})
 
 
 def _may_have_happened(span: Span) -> bool:

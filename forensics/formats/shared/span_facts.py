@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from forensics.formats.shared.spans import Span
 
 
+_LISTS = frozenset(names.TOOL_LISTS)
+
+
 class FactReader:
     """Collects the facts of one trace; what is said first stands, later records fill what is missing."""
 
@@ -25,6 +28,8 @@ class FactReader:
 
     def read(self, span: Span, server: str) -> None:
         """Note the tools that a span lists: each distinct list once."""
+        if _LISTS.isdisjoint(span.attributes):
+            return
         for name in names.TOOL_LISTS:
             payload = span.attributes.get(name)
             if payload is None or (server, bytes(payload)) in self._seen:

@@ -1,4 +1,4 @@
-"""Which conversation does a span belong to? One lane for each, told apart by the agent and by what the prompts repeat."""
+"""Which conversation does a span belong to? One lane for each, told apart by agent and by what the prompts repeat."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.core.build import Lane
 from forensics.core.trace import Payload, StepKind
 from forensics.formats.shared import span_names as names
 from forensics.formats.shared.span_names import Role
 from forensics.formats.shared.span_order import NO_PARENT
 
 if TYPE_CHECKING:
-    from forensics.core.build import Lane, TraceBuilder
+    from forensics.core.build import TraceBuilder
     from forensics.formats.shared.span_messages import Said
     from forensics.formats.shared.span_roles import Cast
+
+
+_NAMED = frozenset(names.AGENT_NAME)
 
 
 class Scope(msgspec.Struct):
@@ -34,11 +38,14 @@ class Scopes:
         self._cast = cast
         self._builder = builder
         self._scopes: dict[tuple[int, str], Scope] = {}
+        self._agents: dict[int, str] = {NO_PARENT: ""}
 
     def around(self, row: int) -> Scope:
         """The scope in which a span stands. Where no agent span is above it, the agent's name that it carries."""
         above = self._cast.scope[row]
-        return self._at(above, self._cast.spans[row].text(names.AGENT_NAME) if above == NO_PARENT else "")
+        span = self._cast.spans[row]
+        named = above == NO_PARENT and not _NAMED.isdisjoint(span.attributes)
+        return self._at(above, span.text(names.AGENT_NAME) if named else "")
 
     def inside(self, row: int) -> Scope:
         """The scope that an agent span opens."""
@@ -56,15 +63,20 @@ class Scopes:
         cast = self._cast
         while row != NO_PARENT and cast.roles[row] is not Role.AGENT:
             row = cast.scope[row]
-        if row == NO_PARENT:
-            return ""
-        span = cast.spans[row]
-        return span.text(names.AGENT_NAME) or span.name.removeprefix("invoke_agent ").removeprefix("agent.")
+        name = self._agents.get(row)
+        if name is None:
+            span = cast.spans[row]
+            name = span.text(names.AGENT_NAME) or span.name.removeprefix("invoke_agent ").removeprefix("agent.")
+            self._agents[row] = name
+        return name
 
     def server(self, row: int) -> str:
         """For a format without servers the agent's or the service's name stands for it (CONTRACT: trust)."""
+        named = self.agent(row)
+        if named:
+            return named
         span = self._cast.spans[row]
-        return self.agent(row) or span.text(names.AGENT_NAME) or span.service
+        return span.service if _NAMED.isdisjoint(span.attributes) else span.text(names.AGENT_NAME) or span.service
 
     def _new_lane(self, scope: Scope) -> Lane:
         lane = self._builder.lane(f"{scope.key}#{len(scope.lanes)}", scope.agent)

@@ -11,23 +11,56 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.jsonvalue import canonical, raw, text_of
-from forensics.core.messages import Message
-from forensics.core.trace import Payload
+from forensics.core.messages import Message, Part
 from forensics.formats.shared import span_names as names
-from forensics.formats.shared.vocabulary import fields_of, in_place, is_text, items_of, parse_message
+from forensics.formats.shared.vocabulary import (
+    content_key,
+    fields_of,
+    in_place,
+    is_text,
+    items_of,
+    joined,
+    parse_message,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from forensics.core.messages import Part
+    from forensics.core.trace import Payload
     from forensics.formats.shared.spans import Event, Span
 
 _OPENS = b'{"role":'
+_ABSENT = msgspec.Raw(b"")
+
+
+class _Part(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """A part of a message as the GenAI conventions write it, and nothing else."""
+
+    type: str
+    content: msgspec.Raw = _ABSENT
+    id: str | None = None
+    name: str | None = None
+    arguments: msgspec.Raw = _ABSENT
+    response: msgspec.Raw = _ABSENT
+    result: msgspec.Raw = _ABSENT
+
+
+class _GenAiMessage(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    role: str
+    parts: list[_Part]
+    finish_reason: str | None = None
+    name: str | None = None
+
+
+_genai_message = msgspec.json.Decoder(_GenAiMessage).decode
+_genai_messages = msgspec.json.Decoder(list[_GenAiMessage]).decode
+_REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class Said(msgspec.Struct, frozen=True, gc=False):
     """Messages and where they stand: `pointer` is that of their list inside the span's place. `cut` says that the text
-    began as a list and is no JSON, as an attribute length limit leaves it."""
+    began as a list and is no JSON, as an attribute length limit leaves it.
+    """
 
     messages: tuple[Message, ...]
     pointer: str
@@ -50,7 +83,7 @@ class MessageReader:
         system = span.get(names.SYSTEM_INSTRUCTIONS)
         if system is None:
             return said
-        first = self._instructions(*system)
+        first = _instructions(system[1])
         if said is None:
             return Said((first,), span.where(system[0]))
         return Said((first, *said.messages), said.pointer)
@@ -74,6 +107,10 @@ class MessageReader:
     def _listed(self, span: Span, name: str, payload: Payload, role: str) -> Said:
         text = text_of(payload) if is_text(payload) else ""
         body: bytes | Payload = text.encode("utf-8", "surrogatepass") if text else payload
+        if role == "assistant":
+            answer = _answer_as_it_should_be(body)
+            if answer is not None:
+                return Said((answer,), span.where(name))
         items = items_of(body)
         pointer = span.where(name)
         if not items:
@@ -89,14 +126,9 @@ class MessageReader:
     def _parse(self, item: bytes, pointer: str) -> Message:
         message = self._parsed.get(item)
         if message is None:
-            message = self._parsed[item] = parse_message(msgspec.Raw(item), pointer, in_place)
+            message = _as_it_should_be(item, pointer) or parse_message(msgspec.Raw(item), pointer, in_place)
+            self._parsed[item] = message
         return message if message.pointer == pointer else msgspec.structs.replace(message, pointer=pointer)
-
-    def _instructions(self, name: str, payload: Payload) -> Message:
-        body = text_of(payload) if is_text(payload) else bytes(payload).decode("utf-8", "replace")
-        is_list = body.lstrip()[:1] == "["
-        content = b'"parts":' + body.encode("utf-8", "surrogatepass") if is_list else b'"content":' + canonical(body)
-        return parse_message(msgspec.Raw(_OPENS + b'"system",' + content + b"}"), "", in_place)
 
     # FastAIAgent: the answer in two attributes -------------------------------------------------------------------
 
@@ -156,14 +188,59 @@ class MessageReader:
 
     def _of_fields(self, fields: dict[str, Payload], role: str, pointer: str) -> Message:
         inner = fields.get("message")
-        known = dict(fields_of(_unfolded(inner))) if inner is not None else {k: fields[k] for k in _MESSAGE_FIELDS if k in fields}
+        own = {k: fields[k] for k in _MESSAGE_FIELDS if k in fields}
+        known = dict(fields_of(_unfolded(inner))) if inner is not None else own
         known.setdefault("role", raw(role))
         if "id" in known and role == "tool":
             known["tool_call_id"] = known.pop("id")
         if "finish_reason" in fields:
             known.setdefault("finish_reason", fields["finish_reason"])
-        body = b"{" + b",".join(canonical(k) + b":" + bytes(_unfolded(v) if k in _NESTED else v) for k, v in known.items()) + b"}"
-        return parse_message(msgspec.Raw(body), pointer, in_place)
+        told = [canonical(k) + b":" + bytes(_unfolded(v) if k in _NESTED else v) for k, v in known.items()]
+        return parse_message(msgspec.Raw(b"{" + b",".join(told) + b"}"), pointer, in_place)
+
+
+# the fast way: a message written exactly as the conventions say ------------------------------------------------------
+
+
+def _answer_as_it_should_be(body: bytes | Payload) -> Message | None:
+    try:
+        told = _genai_messages(body)
+    except _REFUSED:
+        return None
+    return _from_parts(told[0], "/0") if len(told) == 1 else None
+
+
+def _as_it_should_be(item: bytes, pointer: str) -> Message | None:
+    try:
+        return _from_parts(_genai_message(item), pointer)
+    except _REFUSED:
+        return None
+
+
+def _from_parts(told: _GenAiMessage, pointer: str) -> Message | None:
+    """The message of these parts, or None where one of them needs the reader of every vocabulary."""
+    texts: list[Payload] = []
+    calls: list[Part] = []
+    results: list[Part] = []
+    for index, part in enumerate(told.parts):
+        if part.type in ("text", "reasoning") and is_text(part.content):
+            texts.append(part.content)
+        elif part.type == "tool_call" and part.name:
+            calls.append(Part(part.name, part.id or None, _given(part.arguments), f"/parts/{index}"))
+        elif part.type == "tool_call_response":
+            payload = _given(part.response) or _given(part.result)
+            results.append(Part(part.name or "", part.id or None, payload, f"/parts/{index}"))
+        else:
+            return None
+    said = joined(texts)
+    role = told.role.lower()
+    key = content_key(role, said, calls, results)
+    name = "" if role == "tool" else told.name or ""
+    return Message(role, key, pointer, said, tuple(calls), tuple(results), name, told.finish_reason or "")
+
+
+def _given(payload: Payload) -> Payload | None:
+    return None if payload is _ABSENT or bytes(payload) == b"null" else payload
 
 
 _MESSAGE_FIELDS = ("role", "content", "tool_calls", "id", "name")
@@ -181,6 +258,14 @@ _ANSWER_EVENTS = {
     "gen_ai.content.completion": "assistant",
     "gen_ai.completion": "assistant",
 }
+
+
+def _instructions(payload: Payload) -> Message:
+    """System instructions, a list of parts or plain text, as the message that they are."""
+    body = text_of(payload) if is_text(payload) else bytes(payload).decode("utf-8", "replace")
+    is_list = body.lstrip()[:1] == "["
+    content = b'"parts":' + body.encode("utf-8", "surrogatepass") if is_list else b'"content":' + canonical(body)
+    return parse_message(msgspec.Raw(_OPENS + b'"system",' + content + b"}"), "", in_place)
 
 
 def _unfolded(payload: Payload) -> Payload:
@@ -207,13 +292,12 @@ def _moved(part: Part, old: str, new: str) -> Part:
 
 def _merged(messages: tuple[Message, ...]) -> Message:
     """Several answers of one model call (choices, items) as one: every call in it may have run."""
-    texts = [m.text for m in messages if m.text is not None]
     first = messages[0]
     return msgspec.structs.replace(
         first,
         pointer="",
         key=b"".join(m.key for m in messages),
-        text=texts[0] if len(texts) < 2 and texts else raw("\n".join(text_of(t) for t in texts)) if texts else None,
+        text=joined([m.text for m in messages if m.text is not None]),
         calls=tuple(_moved(p, "", m.pointer) for m in messages for p in m.calls),
         results=tuple(_moved(p, "", m.pointer) for m in messages for p in m.results),
         finish=next((m.finish for m in messages if m.finish), ""),

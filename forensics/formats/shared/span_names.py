@@ -1,7 +1,7 @@
 """Which attribute means what, in which dialect of the span conventions? Tables only: the first name that is there wins.
 
-Dialects: OpenTelemetry GenAI as it stands (1.37 and later), its older names, FastAIAgent, pydantic-ai. Vocabularies that
-are recognised and not read are named too, so that a trace in them never looks as if it had no calls.
+Dialects: OpenTelemetry GenAI as it stands (1.37 and later), its older names, FastAIAgent, pydantic-ai. Vocabularies
+that are recognised and not read are named too, so that a trace in them never looks as if it had no calls.
 """
 
 from __future__ import annotations
@@ -153,8 +153,16 @@ ROLE_OF_ATTRIBUTES: tuple[tuple[tuple[str, ...], Role], ...] = (
     (("tool.args", "tool.result", "tool.status", "tool.error", "tool_arguments"), Role.TOOL),
     (("fastaiagent.guardrail.name",), Role.GUARDRAIL),
     (("memory.operation",), Role.MEMORY),
-    (("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.request.messages", "gen_ai.response.content"), Role.MODEL),
-    (("gen_ai.response.tool_calls", "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"), Role.MODEL),
+    (("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.request.messages"), Role.MODEL),
+    (
+        (
+            "gen_ai.response.content",
+            "gen_ai.response.tool_calls",
+            "gen_ai.usage.input_tokens",
+            "gen_ai.usage.prompt_tokens",
+        ),
+        Role.MODEL,
+    ),
     (("gen_ai.request.model",), Role.MODEL),
     (("agent.input", "agent.output", "agent.tools", "gen_ai.agent.id"), Role.AGENT),
     (("chain.input", "swarm.input", "supervisor.input"), Role.WORKFLOW),
@@ -164,5 +172,7 @@ ROLE_OF_ATTRIBUTES: tuple[tuple[tuple[str, ...], Role], ...] = (
 ENDED_FOR_TOOLS = frozenset({"tool_calls", "tool_call", "tool_use", "function_call"})
 PAUSES = ("interruptsignal", "graphinterrupt", "nodeinterrupt")
 """Exceptions that mean a pause for a person, never a failure."""
-INDETERMINATE = ("timeout", "timedout", "deadline", "cancelled", "canceled", "connectionreset", "brokenpipe", "disconnected")
+INDETERMINATE = (
+    "timeout", "timedout", "deadline", "cancelled", "canceled", "connectionreset", "brokenpipe", "disconnected",
+)  # fmt: skip
 """Parts of an error's type after which the effect may have happened all the same."""

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.formats.shared.span_names import Role
 from forensics.formats.shared.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+
+    from forensics.formats.shared.span_names import Role
 
 NO_PARENT = -1
 _GRAINS = (1_000_000_000, 1_000_000, 1_000, 256)
@@ -101,7 +102,7 @@ def nearest_above(tree: Tree, roles: Sequence[Role], wanted: frozenset[Role]) ->
 
 
 def grain(times: Iterable[int]) -> int:
-    """The resolution (ns) of one clock: the coarsest whose ticks all of its times are. Unknown times (-1) say nothing."""
+    """The resolution (ns) of one clock: the coarsest whose ticks all its times are. Unknown times (-1) say nothing."""
     common = math.gcd(*(t for t in times if t >= 0))
     return next((g for g in _GRAINS if common and common % g == 0), 1)
 
@@ -133,8 +134,6 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     leaving: bool = False
 
 
-
-
 def order_events(
     tree: Tree,
     kept: Sequence[int],
@@ -143,7 +142,8 @@ def order_events(
     rank: Callable[[int], int],
 ) -> list[Event]:
     """The events of the rows `kept`, in causal order. Rows in `left` have a second event when they end; `precedence`
-    holds pairs of rows of which the first is finished before the second begins; `rank` breaks ties of time."""
+    holds pairs of rows of which the first is finished before the second begins; `rank` breaks ties of time.
+    """
     timeline = _Timeline(tree, kept, left, rank)
     for before, after in precedence:
         timeline.require(before, after)
@@ -151,7 +151,7 @@ def order_events(
 
 
 class _Timeline:
-    """Events as numbers: 2 × row for entering, 2 × row + 1 for leaving."""
+    """Events as numbers: twice the row for entering, twice the row + 1 for leaving."""
 
     def __init__(self, tree: Tree, kept: Sequence[int], left: frozenset[int], rank: Callable[[int], int]) -> None:
         self.tree = tree

@@ -1,4 +1,4 @@
-"""What does each span of a trace stand for, and which record the same call twice? Roles by the tables of `span_names`."""
+"""What does each span of a trace stand for, and which spans record one call twice? By the tables of `span_names`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.jsonvalue import text_of
 from forensics.formats.shared import span_names as names
 from forensics.formats.shared.span_messages import MessageReader, Said
 from forensics.formats.shared.span_names import Role
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 CLIENT, PRODUCER, SERVER = 3, 4, 2
 _SCOPES = frozenset({Role.AGENT, Role.TOOL})
 _CALLS = frozenset({Role.AGENT, Role.TOOL, Role.MODEL})
+AGENTS = frozenset({Role.AGENT, Role.WORKFLOW})
 OUTSIDE = frozenset({Role.RETRIEVER, Role.MEMORY, Role.HTTP, Role.DATABASE, Role.MESSAGING, Role.REMOTE_AGENT})
 """Roles that leave the agent otherwise than by a tool."""
 
@@ -27,10 +27,9 @@ def role_of(span: Span) -> Role:
     """By its operation, its runner, else by the attributes that it carries."""
     attributes = span.attributes
     operation = attributes.get("gen_ai.operation.name")
-    if operation is not None:
-        role = names.ROLE_OF_OPERATION.get(text_of(operation))
-        if role is not None:
-            return role
+    role = _OPERATIONS.get(bytes(operation)) if operation is not None else None
+    if role is not None:
+        return role
     runner = names.ROLE_OF_RUNNER.get(span.text(names.RUNNER))
     if runner is not None:
         return runner
@@ -56,6 +55,9 @@ def _client_role(span: Span) -> Role:
     return Role.OTHER
 
 
+_OPERATIONS = {f'"{name}"'.encode(): role for name, role in names.ROLE_OF_OPERATION.items()}
+
+
 class Cast(msgspec.Struct):
     """The spans of one trace with what each stands for, by row of `tree.spans`.
 
@@ -73,9 +75,7 @@ class Cast(msgspec.Struct):
     prompts: dict[int, Said]
     clocks: Clocks
 
-    @property
-    def spans(self) -> list[Span]:
-        return self.tree.spans
+    spans: list[Span]
 
     def rows(self, *wanted: Role) -> list[int]:
         """The rows of these roles that are no twin, in order."""
@@ -93,7 +93,8 @@ def cast(tree: Tree, messages: MessageReader) -> Cast:
         if role is Role.MODEL and (said := messages.answer(tree.spans[row])) is not None:
             answers[row] = said
     within = nearest_above(tree, roles, _CALLS)
-    found = Cast(tree, roles, within, nearest_above(tree, roles, _SCOPES), {}, {}, answers, {}, Clocks(tree.spans))
+    scope = nearest_above(tree, roles, _SCOPES)
+    found = Cast(tree, roles, within, scope, {}, {}, answers, {}, Clocks(tree.spans), tree.spans)
     _pair_twins(found)
     for row in found.rows(Role.MODEL):
         for one in (row, *found.twins_of.get(row, ())):
@@ -109,9 +110,9 @@ def cast(tree: Tree, messages: MessageReader) -> Cast:
 
 def _pair_twins(found: Cast) -> None:
     for inner, outer in _twins(found):
-        outer = found.twin.get(outer, outer)
-        found.twin[inner] = outer
-        found.twins_of.setdefault(outer, []).append(inner)
+        first = found.twin.get(outer, outer)
+        found.twin[inner] = first
+        found.twins_of.setdefault(first, []).append(inner)
 
 
 def _twins(found: Cast) -> Iterator[tuple[int, int]]:
@@ -140,7 +141,8 @@ def _same_call(outer: Span, inner: Span) -> bool:
 
 def _model_twins(found: Cast, over: int, inner: list[int]) -> Iterator[tuple[int, int]]:
     """A model span around another: the same request where they say the same or one says nothing; a span that says
-    nothing around several requests is only their wrapper."""
+    nothing around several requests is only their wrapper.
+    """
     outer = found.answers.get(over)
     if outer is None and len(inner) > 1:
         yield over, inner[0]

@@ -47,9 +47,12 @@ def distinct(spans: Iterable[Span], builder: TraceBuilder, build: EvidenceBuilde
 
 
 def _says_the_same(one: Span, other: Span) -> bool:
-    if (one.name, one.parent, one.start, one.end, one.failed) != (other.name, other.parent, other.start, other.end, other.failed):
+    if any(getattr(one, field) != getattr(other, field) for field in _IDENTITY):
         return False
     return {k: bytes(v) for k, v in one.attributes.items()} == {k: bytes(v) for k, v in other.attributes.items()}
+
+
+_IDENTITY = ("name", "parent", "start", "end", "failed")
 
 
 def check_structure(cast: Cast, builder: TraceBuilder) -> None:
@@ -84,7 +87,8 @@ def _check_clocks(cast: Cast, builder: TraceBuilder) -> None:
             message = f"the span {one_line(span.name, 60)} starts before its parent {one_line(spans[above].name, 60)}"
             note(builder, "causality_violation", message, [span, spans[above]])
         if clocks.ends_first(span):
-            note(builder, "negative_duration", f"the span {one_line(span.name, 60)} ends before it starts", [span])
+            message = f"the span {one_line(span.name, 60)} ends before it starts"
+            note(builder, "negative_duration", message, [span])
 
 
 def check_asked_first(cast: Cast, turn: int, tool: int, builder: TraceBuilder) -> None:
@@ -105,5 +109,7 @@ def _check_ties(cast: Cast, builder: TraceBuilder) -> None:
     if tied:
         spans = [cast.spans[row] for row in tied]
         named = ", ".join(one_line(s.name, 40) for s in spans[:4])
-        message = f"{len(spans)} tool spans start at the same tick as another ({named}): ordered as they were asked for; they may have run in parallel"
+        message = (
+            f"{len(spans)} tool spans start at the same tick as another ({named}): the order is that of the request"
+        )
         note(builder, "time_tie", message, spans)

@@ -1,7 +1,8 @@
 """What did the agent do, told from its spans? Walks the spans of every trace in causal order and tells the builder.
 
-A lane is one conversation (`span_lanes`). Spans that leave the agent otherwise than by a tool (retriever, memory, HTTP,
-database, messaging) are boundary calls unless they lie inside a tool call or the model request (CONTRACT: boundary call).
+A lane is one conversation (`span_lanes`). Spans that leave the agent otherwise than by a tool (retriever, memory,
+HTTP, database, messaging) are boundary calls unless they lie inside a tool call or the model request (CONTRACT:
+boundary call).
 """
 
 from __future__ import annotations
@@ -23,22 +24,21 @@ from forensics.formats.shared.span_facts import FactReader
 from forensics.formats.shared.span_lanes import Scope, Scopes
 from forensics.formats.shared.span_messages import MessageReader, Said
 from forensics.formats.shared.span_names import Role
-from forensics.formats.shared.span_order import NO_PARENT, Event, build_tree, order_events
-from forensics.formats.shared.span_roles import OUTSIDE, Cast, cast
-from forensics.formats.shared.span_structure import check_asked_first, check_structure, distinct, note
+from forensics.formats.shared.span_order import NO_PARENT, Event, build_tree
+from forensics.formats.shared.span_roles import AGENTS, OUTSIDE, cast
+from forensics.formats.shared.span_sequence import Sequence
+from forensics.formats.shared.span_structure import check_structure, distinct, note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from forensics.core.build import Execution, Lane
     from forensics.core.messages import Message
     from forensics.core.reading import EvidenceBuilder
     from forensics.formats.shared.spans import Span
 
-_AGENTS = frozenset({Role.AGENT, Role.WORKFLOW})
 
-
-def walk_spans(spans: Sequence[Span], build: EvidenceBuilder) -> None:
+def walk_spans(spans: Iterable[Span], build: EvidenceBuilder) -> None:
     """Tell the builder every trace of these spans, the earliest first. The order of `spans` changes nothing."""
     by_trace: dict[str, list[Span]] = {}
     for span in spans:
@@ -85,25 +85,23 @@ class TraceWalk:
         self.messages = MessageReader()
         tree = build_tree(distinct(spans, self.builder, build))
         self.cast = cast(tree, self.messages)
+        self.spans = self.cast.spans
         self.scopes = Scopes(self.cast, self.builder)
         self.facts = FactReader(self.builder.trace)
         self.around_agents = {self.cast.scope[row] for row in self.cast.rows(Role.AGENT)}
         self.first_prompt = self._first_prompts()
         self.last_text: Payload | None = None
-        self.asked_at: dict[str, int] = {}
         self.two_events: frozenset[int] = frozenset()
         self._running: dict[int, tuple[Lane, int, Execution]] = {}
         self._told_errors: set[str] = set()
-
-    @property
-    def spans(self) -> list[Span]:
-        return self.cast.spans
 
     def run(self) -> None:
         """Walk the trace."""
         check_structure(self.cast, self.builder)
         self._count()
-        for event in self._events():
+        sequence = Sequence(self.cast, self.builder)
+        self.two_events = sequence.two_events
+        for event in sequence.events:
             self._visit(event)
         self._say_what_is_not_read()
         self._say_how_it_ended()
@@ -124,68 +122,11 @@ class TraceWalk:
             counts.input_tokens += _number(self.spans[row].payload(names.INPUT_TOKENS))
             counts.output_tokens += _number(self.spans[row].payload(names.OUTPUT_TOKENS))
 
-    # the order ---------------------------------------------------------------------------------------------------
-
-    def _events(self) -> list[Event]:
-        kept = [row for row in range(len(self.spans)) if self._is_told(row)]
-        self.two_events = frozenset(self._left(kept))
-        pairs = list(self._precedence())
-        return order_events(self.cast.tree, kept, self.two_events, pairs, self._rank)
-
-    def _is_told(self, row: int) -> bool:
-        role = self.cast.roles[row]
-        if row in self.cast.twin or role is Role.FOREIGN:
-            return False
-        if role in OUTSIDE:
-            around = self.cast.within[row]
-            return around == NO_PARENT or self.cast.roles[around] is Role.AGENT
-        return role is not Role.OTHER or self.spans[row].failed
-
-    def _left(self, kept: list[int]) -> set[int]:
-        """The rows that end after something was told inside them: agents, workflows, tools around other steps."""
-        left: set[int] = set()
-        for row in kept:
-            if self.cast.roles[row] in _AGENTS:
-                left.add(row)
-            above = self.cast.scope[row]
-            while above != NO_PARENT and above not in left:
-                if self.cast.roles[above] is Role.TOOL and above not in self.cast.twin:
-                    left.add(above)
-                above = self.cast.scope[above]
-        return left
-
-    def _precedence(self) -> Iterable[tuple[int, int]]:
-        """Who asked comes before what ran, and what ran before who was shown its result; by ids that occur once."""
-        tools = self.cast.rows(Role.TOOL)
-        asked = _unique((p.recorded_id, row) for row, said in self.cast.answers.items() if row not in self.cast.twin for p in said.messages[0].calls)
-        ran = _unique((self.spans[row].text(names.TOOL_CALL_ID), row) for row in tools)
-        for row, said in self.cast.answers.items():
-            self.asked_at.update({p.recorded_id: i for i, p in enumerate(said.messages[0].calls) if p.recorded_id and asked.get(p.recorded_id) == row})
-        for recorded_id, row in ran.items():
-            asker = asked.get(recorded_id, NO_PARENT)
-            if asker != NO_PARENT and row != NO_PARENT:
-                check_asked_first(self.cast, asker, row, self.builder)
-                yield asker, row
-        yield from self._shown_after(ran)
-
-    def _shown_after(self, ran: dict[str, int]) -> Iterable[tuple[int, int]]:
-        seen: set[str] = set()
-        for row, said in self.cast.prompts.items():
-            for message in said.messages:
-                for part in message.results:
-                    tool = ran.get(part.recorded_id or "", NO_PARENT)
-                    if tool != NO_PARENT and part.recorded_id not in seen:
-                        seen.add(part.recorded_id or "")
-                        yield tool, row
-
-    def _rank(self, row: int) -> int:
-        """The place in its request of the call that a tool span carries out."""
-        return self.asked_at.get(self.spans[row].text(names.TOOL_CALL_ID), 0) if self.cast.roles[row] is Role.TOOL else 0
-
     def _first_prompts(self) -> dict[int, Said]:
         """For each span the first prompt that was captured below it."""
         found: dict[int, Said] = {}
-        for row, said in self.cast.prompts.items():
+        for asked, said in self.cast.prompts.items():
+            row = asked
             while row != NO_PARENT and row not in found:
                 found[row] = said
                 row = self.cast.tree.parent[row]
@@ -199,14 +140,16 @@ class TraceWalk:
             self._tool(row, leaving=event.leaving)
         elif role is Role.MODEL:
             self._model(row)
-        elif role in _AGENTS:
+        elif role in AGENTS:
             (self._leave_agent if event.leaving else self._enter_agent)(row)
         elif role in OUTSIDE:
             self._outside(row, role)
         else:
             self._tell_step(row, role)
 
-    def _step(self, kind: StepKind, row: int, found: tuple[str, Payload] | None, *, name: str = "", at: int = NOWHERE) -> None:
+    def _step(
+        self, kind: StepKind, row: int, found: tuple[str, Payload] | None, *, name: str = "", at: int = NOWHERE
+    ) -> None:
         span = self.spans[row]
         spot = Spot(span.place, span.where(found[0]) if found else span.pointer, at if at >= 0 else span.start)
         self.builder.step(kind, spot, name=name, agent=self.scopes.agent(row), payload=found[1] if found else None)
@@ -285,7 +228,8 @@ class TraceWalk:
             self._feed(self.scopes.inside(row), said, span)
             return
         agent = one_line(self.scopes.agent(row), 40)
-        self.builder.gap("evidence_gap", f"the agent {agent} ran and none of its model turns is in the evidence", span.spot)
+        message = f"the agent {agent} ran and none of its model turns is in the evidence"
+        self.builder.gap("evidence_gap", message, span.spot)
 
     # model turns -------------------------------------------------------------------------------------------------
 
@@ -318,8 +262,9 @@ class TraceWalk:
         if message.calls:
             return
         told = span.payload(names.FINISH)
-        ends = unfold(decode(told).value) if told is not None else message.finish
-        if any(end in names.ENDED_FOR_TOOLS for end in (ends if isinstance(ends, list) else [ends]) if isinstance(end, str)):
+        said = unfold(decode(told).value) if told is not None else message.finish
+        ends = said if isinstance(said, list) else [said]
+        if any(isinstance(end, str) and end in names.ENDED_FOR_TOOLS for end in ends):
             self.builder.gap("evidence_gap", "the turn ended to call tools and shows none", span.spot)
 
     def _say_cut(self, span: Span) -> None:
@@ -392,10 +337,9 @@ class TraceWalk:
 
     def _say_how_it_ended(self) -> None:
         trace = self.builder.trace
-        for span in self.spans:
-            source = span.text(names.SOURCE_TRACE)
-            if source:
-                trace.rerun_of, trace.rerun_basis = source, Basis.RECORDED
+        source = next((s.text(names.SOURCE_TRACE) for s in self.spans if names.SOURCE_TRACE[0] in s.attributes), "")
+        if source:
+            trace.rerun_of, trace.rerun_basis = source, Basis.RECORDED
         roots = [self.spans[row] for row in self.cast.tree.roots]
         if any(s.failed or s.text(names.AGENT_STATUS) not in ("", "completed") for s in roots):
             trace.ended_normally = False
@@ -403,22 +347,19 @@ class TraceWalk:
             trace.ended_normally = True
 
 
-def _unique(pairs: Iterable[tuple[str | None, int]]) -> dict[str, int]:
-    """The row of each id; -1 for one that stands more often and so orders nothing."""
-    found: dict[str, int] = {}
-    for recorded_id, row in pairs:
-        if recorded_id:
-            found[recorded_id] = NO_PARENT if recorded_id in found else row
-    return found
+_DIGITS = 16  # of a count of tokens that is to be believed
+_REPLAY_MARKS = frozenset({*names.REPLAY_MODE, *names.SOURCE_TRACE})
 
 
 def _is_replayed(span: Span) -> bool:
+    if _REPLAY_MARKS.isdisjoint(span.attributes):
+        return False
     return span.text(names.REPLAY_MODE) == "recorded" or bool(span.text(names.SOURCE_TRACE))
 
 
 def _number(payload: Payload | None) -> int:
     data = b"" if payload is None else bytes(payload).strip(b'"')
-    return int(data) if data.isdigit() and len(data) < 16 else 0
+    return int(data) if data.isdigit() and len(data) < _DIGITS else 0
 
 
 def _shows(said: Said | None, told: Payload) -> bool:

@@ -23,6 +23,8 @@ Attributes = dict[str, Payload]
 
 _HEX_ID = re.compile(r"[0-9a-fA-F]{16}(?:[0-9a-fA-F]{16})?")
 _BASE64_SIZES = {12: 8, 24: 16}
+_FAR_AWAY = 2.0**63
+_DIGITS = 20  # of a 64-bit number
 _NO_ID = frozenset({"", "0" * 16, "0" * 32})
 
 
@@ -40,7 +42,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
 
     `attributes` holds only names that are read, each as plain JSON; `pointer` stands for the span inside its place;
     `slots` says for each name where it stood: an index of the attribute *list*, or the object that holds it.
-    `foreign` names the vocabulary of attributes that are not read; `tainted` is a code where the span says a name twice.
+    `foreign` names the vocabulary of attributes that are not read; `tainted` is a code where a name stands twice.
     """
 
     trace: str
@@ -89,6 +91,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def spot(self) -> Spot:
+        """Where it stands and when it began."""
         return Spot(self.place, self.pointer, self.start)
 
     @property
@@ -127,7 +130,7 @@ def nanoseconds(recorded: object) -> int:
     if isinstance(recorded, int) and not isinstance(recorded, bool):
         return recorded if recorded > 0 else NOWHERE
     if isinstance(recorded, float):
-        return int(recorded) if recorded > 0 and recorded < 1e20 else NOWHERE
-    if isinstance(recorded, str) and recorded.isascii() and recorded.isdigit() and len(recorded) < 20:
+        return int(recorded) if 0 < recorded < _FAR_AWAY else NOWHERE
+    if isinstance(recorded, str) and recorded.isascii() and recorded.isdigit() and len(recorded) < _DIGITS:
         return int(recorded) or NOWHERE
     return NOWHERE

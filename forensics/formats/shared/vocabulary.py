@@ -7,13 +7,13 @@ arguments, calls that stand twice in one message).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 
 import msgspec
 
 from forensics.core.jsonvalue import canonical, decode, decode_slowly, text_of, unfold, value_of
-from forensics.core.messages import Message, Part
+from forensics.core.messages import MODEL_ROLES, Message, Part
 from forensics.core.trace import Boundary, Payload
 
 Keep = Callable[[Payload], Payload]
@@ -359,10 +359,10 @@ def _read_tool_call(draft: _Draft, fields: Fields, pointer: str) -> None:
 
 
 def _message(draft: _Draft, fields: Fields, pointer: str) -> Message:
-    said = _joined(draft.texts)
+    said = joined(draft.texts)
     return Message(
         role=draft.role,
-        key=_content_key(draft, said),
+        key=content_key(draft.role, said, draft.calls, draft.results),
         pointer=pointer,
         text=said,
         calls=tuple(draft.calls),
@@ -378,20 +378,22 @@ def _is_item(fields: Fields) -> bool:
     return kind in ("reasoning", "message") or kind.endswith("_call")
 
 
-def _joined(texts: list[Payload]) -> Payload | None:
+def joined(texts: list[Payload]) -> Payload | None:
+    """The texts of one message as one, a line each."""
     if len(texts) < 2:
         return texts[0] if texts else None
     return msgspec.Raw(canonical("\n".join(text_of(t) for t in texts)))
 
 
-def _content_key(draft: _Draft, said: Payload | None) -> bytes:
-    """Equal for messages that say the same, however they are written (arguments as text or as an object)."""
-    role = "assistant" if draft.role in ("model", "ai") else draft.role
-    digest = blake2b(role.encode("utf-8", "surrogatepass"), digest_size=16)
-    digest.update(b"\x00" + (text_of(said).strip().encode("utf-8", "surrogatepass") if said is not None else b""))
-    for mark, parts in ((b"\x01", draft.calls), (b"\x02", draft.results)):
+def content_key(role: str, said: Payload | None, calls: Iterable[Part], results: Iterable[Part]) -> bytes:
+    """Equal for messages that say the same, however they are written (arguments as text or as an object). Each piece
+    is framed by its length, so that no text can pass for a call."""
+    spoken = "" if said is None else text_of(said).strip()
+    told = ["assistant" if role in MODEL_ROLES else role, spoken]
+    pieces = [t.encode("utf-8", "surrogatepass") for t in told]
+    for kind, parts in (("call", calls), ("result", results)):
         for part in parts:
-            payload = b"" if part.payload is None else canonical(unfold(decode(part.payload).value))
-            name = part.tool if mark == b"\x01" else ""
-            digest.update(mark + f"{part.recorded_id or ''}\x00{name}\x00".encode("utf-8", "surrogatepass") + payload)
-    return digest.digest()
+            name = part.tool if kind == "call" else ""
+            pieces.extend(t.encode("utf-8", "surrogatepass") for t in (kind, part.recorded_id or "", name))
+            pieces.append(b"" if part.payload is None else canonical(unfold(decode(part.payload).value)))
+    return blake2b(b"".join(b"%d:%b" % (len(p), p) for p in pieces), digest_size=16).digest()

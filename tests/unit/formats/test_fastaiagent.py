@@ -15,13 +15,14 @@ from forensics.core.trace import Outcome, StepKind
 from forensics.errors import CorruptEvidenceError, EvidenceError, UnsupportedVersionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from forensics.core.reading import Reading
     from forensics.core.trace import Trace
 
     Read = Callable[..., Reading]
+    Edit = Callable[[str, str, tuple[Any, ...]], Path]
 
 PAGER = "8433c342dbbe334809eb343535865ec2"
 DATABASES = (
@@ -72,7 +73,11 @@ def test_the_pager_run_is_the_same_in_four_forms(cases: Path, read: Read) -> Non
         return told(next((t for t in traces if t.id == PAGER), traces[0]))
 
     expected = calls("fastaiagent/pager_1.94.0.db")
-    assert [c[:2] for c in expected] == [("0.0", "query_metrics"), ("1.0", "pager.trigger"), ("2.0", "incident.annotate")]
+    assert [c[:2] for c in expected] == [
+        ("0.0", "query_metrics"),
+        ("1.0", "pager.trigger"),
+        ("2.0", "incident.annotate"),
+    ]
     assert expected[1][3] == {"status": "paged", "id": "pg_8812"}
     assert calls("fastaiagent/pager_1.94.0.json") == expected
     assert calls("generated/otlp-pager/pager_otlp.json") == expected
@@ -80,7 +85,11 @@ def test_the_pager_run_is_the_same_in_four_forms(cases: Path, read: Read) -> Non
 
 
 def test_tools_are_known_with_their_declarations(cases: Path, read: Read) -> None:
-    for path in ("fastaiagent/pager_1.94.0.db", "fastaiagent/pager_1.94.0.json", "generated/otlp-pager/pager_otlp.json"):
+    for path in (
+        "fastaiagent/pager_1.94.0.db",
+        "fastaiagent/pager_1.94.0.json",
+        "generated/otlp-pager/pager_otlp.json",
+    ):
         facts = read(cases / path).traces[0].facts
         assert {n: f.replay_class for n, f in facts.items()} == {
             "query_metrics": "read_only",
@@ -105,8 +114,8 @@ def test_reruns_name_their_source(cases: Path, read: Read) -> None:
 def test_a_crash_is_an_error_step_and_no_normal_end(cases: Path, read: Read) -> None:
     (trace,) = read(cases / "fastaiagent/crashed_midrun.db").traces
     assert trace.ended_normally is False
-    errors = trace.rows(StepKind.ERROR)
-    assert [value_of(trace.payload[row]) for row in errors if trace.payload[row] is not None] == ["provider returned 503"]
+    payloads = [trace.payload[row] for row in trace.rows(StepKind.ERROR)]
+    assert [value_of(payload) for payload in payloads if payload is not None] == ["provider returned 503"]
     assert trace.calls[0].outcome is Outcome.RECORDED
 
 
@@ -118,7 +127,11 @@ def test_a_failed_tool_agrees_with_what_the_prompt_shows(cases: Path, read: Read
 
 def test_parallel_calls_keep_the_order_of_the_request(cases: Path, read: Read) -> None:
     (trace,) = read(cases / "fastaiagent/parallel_tools.db").traces
-    assert [(c.occurrence, c.tool) for c in trace.calls] == [("0.0", "get_weather"), ("0.1", "get_weather"), ("0.2", "send_email")]
+    assert [(c.occurrence, c.tool) for c in trace.calls] == [
+        ("0.0", "get_weather"),
+        ("0.1", "get_weather"),
+        ("0.2", "send_email"),
+    ]
     assert [value_of(c.result) for c in trace.calls[:2] if c.result is not None] == ["Paris: 18C", "Tokyo: 18C"]
 
 
@@ -140,7 +153,7 @@ def test_a_locator_leads_to_the_row_and_the_attribute(cases: Path, read: Read) -
 
 
 @pytest.fixture
-def edited(cases: Path, tmp_path: Path) -> Iterator[Callable[[str, str, tuple[Any, ...]], Path]]:
+def edited(cases: Path, tmp_path: Path) -> Edit:
     """A copy of a database in which one statement was run."""
 
     def edit(name: str, statement: str, values: tuple[Any, ...]) -> Path:
@@ -153,12 +166,15 @@ def edited(cases: Path, tmp_path: Path) -> Iterator[Callable[[str, str, tuple[An
         database.close()
         return path
 
-    yield edit
+    return edit
 
 
 def _drop_what_watches(database: sqlite3.Connection) -> None:
     """Triggers and indexes of the table would refuse an edit that is no JSON."""
-    watching = "SELECT type, name FROM sqlite_master WHERE tbl_name = 'spans' AND type IN ('trigger', 'index') AND sql IS NOT NULL"
+    watching = (
+        "SELECT type, name FROM sqlite_master "
+        "WHERE tbl_name = 'spans' AND type IN ('trigger', 'index') AND sql IS NOT NULL"
+    )
     for kind, name in database.execute(watching).fetchall():
         database.execute(f"DROP {kind} {name}")
 
@@ -186,16 +202,22 @@ def is_found(reading: Reading, trace: str) -> bool:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_every_edited_result_is_found(cases: Path, read: Read, edited: Any, name: str) -> None:
+def test_every_edited_result_is_found(cases: Path, read: Read, edited: Edit, name: str) -> None:
     for rowid, trace, attributes, shown in tool_rows(cases / "fastaiagent" / f"{name}.db"):
         key = "tool.result" if "tool.result" in attributes else "tool.error"
-        changed = json.dumps({**attributes, key: "something else 4711", **({"tool.error": "and this"} if "tool.error" in attributes else {})})
+        changed = json.dumps(
+            {
+                **attributes,
+                key: "something else 4711",
+                **({"tool.error": "and this"} if "tool.error" in attributes else {}),
+            }
+        )
         path = edited(name, "UPDATE spans SET attributes = ? WHERE rowid = ?", (changed, rowid))
         assert is_found(read(path), trace) == shown, (name, rowid)
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_all_edited_arguments_are_found(cases: Path, read: Read, edited: Any, name: str) -> None:
+def test_all_edited_arguments_are_found(cases: Path, read: Read, edited: Edit, name: str) -> None:
     for rowid, trace, attributes, _ in tool_rows(cases / "fastaiagent" / f"{name}.db"):
         asked = json.loads(attributes["tool.args"])
         asked[next(iter(asked))] = "mallory"
@@ -205,7 +227,7 @@ def test_all_edited_arguments_are_found(cases: Path, read: Read, edited: Any, na
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_every_deleted_tool_span_is_found(cases: Path, read: Read, edited: Any, name: str) -> None:
+def test_every_deleted_tool_span_is_found(cases: Path, read: Read, edited: Edit, name: str) -> None:
     for rowid, trace, _, shown in tool_rows(cases / "fastaiagent" / f"{name}.db"):
         path = edited(name, "DELETE FROM spans WHERE rowid = ?", (rowid,))
         reading = read(path)
@@ -238,7 +260,7 @@ def test_in_three_hundred_runs_each_edit_is_found(cases: Path, read: Read, tmp_p
 
 
 @pytest.mark.parametrize("name", ["pager_1.94.0", "payment_branch"])
-def test_a_deleted_model_span_is_a_gap(cases: Path, read: Read, edited: Any, name: str) -> None:
+def test_a_deleted_model_span_is_a_gap(cases: Path, read: Read, edited: Edit, name: str) -> None:
     database = sqlite3.connect(f"file:{cases / 'fastaiagent' / name}.db?mode=ro&immutable=1", uri=True)
     rows = database.execute("SELECT rowid, trace_id FROM spans WHERE name LIKE 'llm.%' ORDER BY rowid").fetchall()
     database.close()
@@ -252,7 +274,7 @@ def test_a_deleted_model_span_is_a_gap(cases: Path, read: Read, edited: Any, nam
             assert any(g.trace == trace for g in reading.gaps), rowid
 
 
-def test_a_deleted_root_leaves_orphans(read: Read, edited: Any) -> None:
+def test_a_deleted_root_leaves_orphans(read: Read, edited: Edit) -> None:
     reading = read(edited("payment_branch", "DELETE FROM spans WHERE parent_span_id IS NULL", ()))
     assert reading.counts.missing_spans == ["de6c237c0ae67d43"]
     assert [g.code for g in reading.gaps] == ["orphan_span"]
@@ -262,14 +284,18 @@ def test_a_deleted_root_leaves_orphans(read: Read, edited: Any) -> None:
 # damage --------------------------------------------------------------------------------------------------------------
 
 
-def test_a_row_that_is_no_json_is_a_gap_and_the_rest_is_read(read: Read, edited: Any) -> None:
-    reading = read(edited("payment_branch", "UPDATE spans SET attributes = ? WHERE rowid = ?", ('{"tool.name": "pay', 2)))
-    assert [(g.code, g.locator.row if g.locator else None, g.hides) for g in reading.gaps] == [("malformed_line", 2, True)]
+def test_a_row_that_is_no_json_is_a_gap_and_the_rest_is_read(read: Read, edited: Edit) -> None:
+    reading = read(
+        edited("payment_branch", "UPDATE spans SET attributes = ? WHERE rowid = ?", ('{"tool.name": "pay', 2))
+    )
+    assert [(g.code, g.locator.row if g.locator else None, g.hides) for g in reading.gaps] == [
+        ("malformed_line", 2, True)
+    ]
     assert reading.counts.spans == 5
     assert reading.counts.model_calls == 3
 
 
-def test_a_name_that_stands_twice_taints_the_call(read: Read, edited: Any, cases: Path) -> None:
+def test_a_name_that_stands_twice_taints_the_call(read: Read, edited: Edit, cases: Path) -> None:
     attributes = tool_rows(cases / "fastaiagent/payment_branch.db")[0][2]
     twice = json.dumps(attributes)[:-1] + ', "tool.args": "{}"}'
     reading = read(edited("payment_branch", "UPDATE spans SET attributes = ? WHERE rowid = ?", (twice, 2)))
@@ -277,20 +303,20 @@ def test_a_name_that_stands_twice_taints_the_call(read: Read, edited: Any, cases
     assert "duplicate_key" in [b.code for b in reading.traces[0].calls[0].blocks]
 
 
-def test_an_unknown_version_is_said_and_read(read: Read, edited: Any) -> None:
+def test_an_unknown_version_is_said_and_read(read: Read, edited: Edit) -> None:
     reading = read(edited("payment_branch", "PRAGMA user_version = 77", ()))
     assert codes(reading) == ["dialect"]
     assert len(reading.traces[0].calls) == 2
 
 
-def test_a_version_without_the_columns_is_refused(read: Read, edited: Any) -> None:
+def test_a_version_without_the_columns_is_refused(read: Read, edited: Edit) -> None:
     path = edited("payment_branch", "ALTER TABLE spans RENAME COLUMN events TO happenings", ())
     with pytest.raises(UnsupportedVersionError) as caught:
         read(path, "fastaiagent-db")
     assert caught.value.hint
 
 
-def test_a_database_without_the_table_is_refused(read: Read, edited: Any) -> None:
+def test_a_database_without_the_table_is_refused(read: Read, edited: Edit) -> None:
     path = edited("payment_branch", "ALTER TABLE spans RENAME TO others", ())
     with pytest.raises(EvidenceError) as caught:
         read(path, "fastaiagent-db")

@@ -46,7 +46,9 @@ def otlp(spans: list[dict[str, Any]]) -> dict[str, Any]:
     return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": spans}]}]}
 
 
-def span(number: int, parent: int | None = None, start: int = 0, name: str = "span", /, **attributes: object) -> dict[str, Any]:
+def span(
+    number: int, parent: int | None = None, start: int = 0, name: str = "span", /, **attributes: object
+) -> dict[str, Any]:
     """A span of 1 µs; attribute names have two underscores for a dot."""
     found: dict[str, Any] = {
         "traceId": TRACE,
@@ -65,7 +67,9 @@ def agent(number: int, parent: int | None = None, start: int = 0, **more: object
     return span(number, parent, start, "invoke_agent", gen_ai__operation__name="invoke_agent", **more)
 
 
-def chat(number: int, parent: int | None, start: int, prompt: object = None, answer: object = None, **more: object) -> dict[str, Any]:
+def chat(
+    number: int, parent: int | None, start: int, prompt: object = None, answer: object = None, **more: object
+) -> dict[str, Any]:
     if prompt is not None:
         more["gen_ai__input__messages"] = json.dumps(prompt)
     if answer is not None:
@@ -73,10 +77,20 @@ def chat(number: int, parent: int | None, start: int, prompt: object = None, ans
     return span(number, parent, start, "chat", gen_ai__operation__name="chat", **more)
 
 
-def tool(number: int, parent: int | None, start: int, name: str, call: str | None = None, **more: object) -> dict[str, Any]:
+def tool(
+    number: int, parent: int | None, start: int, name: str, call: str | None = None, **more: object
+) -> dict[str, Any]:
     if call:
         more["gen_ai__tool__call__id"] = call
-    return span(number, parent, start, f"execute_tool {name}", gen_ai__operation__name="execute_tool", gen_ai__tool__name=name, **more)
+    return span(
+        number,
+        parent,
+        start,
+        f"execute_tool {name}",
+        gen_ai__operation__name="execute_tool",
+        gen_ai__tool__name=name,
+        **more,
+    )
 
 
 def says(text: str = "", *calls: tuple[str, str, Any]) -> dict[str, Any]:
@@ -98,16 +112,27 @@ def codes(reading: Reading) -> list[str]:
 
 
 def steps(trace: Trace) -> list[tuple[Any, ...]]:
-    return [(s.kind.label, s.name, s.agent, s.at, None if s.payload is None else bytes(s.payload)) for s in trace.steps()]
-
-
-def told(reading: Reading) -> Any:
-    """Everything that must not depend on the order of the file."""
     return [
-        (t.id, steps(t), [(c.occurrence, c.tool, c.recorded_id, c.outcome, c.boundary) for c in t.calls],
-         [(f.code, f.message, f.steps) for f in t.findings])
-        for t in reading.traces
-    ], reading.counts, [(f.code, f.message) for f in reading.findings], [(g.code, g.message) for g in reading.gaps]  # fmt: skip
+        (s.kind.label, s.name, s.agent, s.at, None if s.payload is None else bytes(s.payload)) for s in trace.steps()
+    ]
+
+
+def told(reading: Reading) -> tuple[Any, ...]:
+    """Everything that must not depend on the order of the file."""
+    return (
+        [
+            (
+                t.id,
+                steps(t),
+                [(c.occurrence, c.tool, c.recorded_id, c.outcome, c.boundary) for c in t.calls],
+                [(f.code, f.message, f.steps) for f in t.findings],
+            )
+            for t in reading.traces
+        ],
+        reading.counts,
+        [(f.code, f.message) for f in reading.findings],
+        [(g.code, g.message) for g in reading.gaps],
+    )
 
 
 # the cases of the corpus ---------------------------------------------------------------------------------------------
@@ -117,7 +142,10 @@ def test_tools_faster_than_the_clock(cases: Path, read: Read) -> None:
     reading = read(cases / "bugs/27-tools-faster-than-the-clock/otlp.json")
     (trace,) = reading.traces
     assert (reading.counts.spans, reading.counts.roots) == (4, 1)
-    assert [(c.recorded_id, c.occurrence, c.outcome) for c in trace.calls] == [("p1", "0.0", Outcome.RECORDED), ("p2", "0.1", Outcome.RECORDED)]
+    assert [(c.recorded_id, c.occurrence, c.outcome) for c in trace.calls] == [
+        ("p1", "0.0", Outcome.RECORDED),
+        ("p2", "0.1", Outcome.RECORDED),
+    ]
     assert codes(reading) == ["time_tie"]
     assert not reading.gaps
 
@@ -152,7 +180,12 @@ def test_an_attribute_cut_inside_its_json(cases: Path, read: Read) -> None:
 
 def test_pydantic_ai_in_four_versions_tells_one_story(cases: Path, read: Read) -> None:
     reading = read(cases / "generated/otlp/pydantic-ai-agent.jsonl")
-    assert (reading.counts.spans, reading.counts.lines, len(reading.traces), reading.counts.model_calls) == (40, 1, 4, 16)
+    assert (reading.counts.spans, reading.counts.lines, len(reading.traces), reading.counts.model_calls) == (
+        40,
+        1,
+        4,
+        16,
+    )
     for trace in reading.traces:
         assert trace.agents == ["main_agent", "sub_agent"]
         assert [(c.tool, c.boundary, c.outcome) for c in trace.calls] == [
@@ -199,7 +232,9 @@ def test_a_vocabulary_that_is_not_read_is_a_gap(cases: Path, read: Read, name: s
     reading = read(cases / "traces/otel-otlp-json" / name)
     assert reading.counts.spans == spans
     assert codes(reading) == ["dialect", "id_encoding"]
-    assert [g.message for g in reading.gaps if g.hides] == [f"{unread} spans in a vocabulary that is not read: openinference"]
+    assert [g.message for g in reading.gaps if g.hides] == [
+        f"{unread} spans in a vocabulary that is not read: openinference"
+    ]
 
 
 def test_spans_that_say_nothing_are_a_gap(cases: Path, read: Read) -> None:
@@ -210,9 +245,14 @@ def test_spans_that_say_nothing_are_a_gap(cases: Path, read: Read) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["generated/otlp/pydantic-ai-agent.jsonl", "generated/otlp-pager/pager_otlp.json", "generated/otlp/genai-openai-cassettes.jsonl",
-     "bugs/27-tools-faster-than-the-clock/otlp.json", "bugs/29-middle-span-never-exported/otlp.json"],
-)  # fmt: skip
+    [
+        "generated/otlp/pydantic-ai-agent.jsonl",
+        "generated/otlp-pager/pager_otlp.json",
+        "generated/otlp/genai-openai-cassettes.jsonl",
+        "bugs/27-tools-faster-than-the-clock/otlp.json",
+        "bugs/29-middle-span-never-exported/otlp.json",
+    ],
+)
 def test_the_order_of_the_file_changes_nothing(cases: Path, read: Read, tmp_path: Path, name: str) -> None:
     text = (cases / name).read_text()
     documents = [json.loads(text)] if not name.endswith("l") else [json.loads(line) for line in text.splitlines()]
@@ -234,8 +274,16 @@ def test_the_order_of_the_file_changes_nothing(cases: Path, read: Read, tmp_path
 RUN = [
     agent(1, None, 0),
     chat(2, 1, 10, [asks("pay")], [says("", ("c1", "charge", {"n": 1}))]),
-    tool(3, 1, 20, "charge", "c1", gen_ai__tool__call__arguments='{"n": 1}', gen_ai__tool__call__result='{"id": "ch_1"}'),
-    chat(4, 1, 5_000, [asks("pay"), says("", ("c1", "charge", {"n": 1})), shows("c1", {"id": "ch_1"})], [says("paid ch_1")]),
+    tool(
+        3, 1, 20, "charge", "c1", gen_ai__tool__call__arguments='{"n": 1}', gen_ai__tool__call__result='{"id": "ch_1"}'
+    ),
+    chat(
+        4,
+        1,
+        5_000,
+        [asks("pay"), says("", ("c1", "charge", {"n": 1})), shows("c1", {"id": "ch_1"})],
+        [says("paid ch_1")],
+    ),
 ]
 
 
@@ -249,10 +297,15 @@ def test_every_container_tells_the_same(read: Read, tmp_path: Path) -> None:
         one["kind"], one["status"] = "SPAN_KIND_INTERNAL", {"code": "STATUS_CODE_UNSET"}
         one["parentSpanId"] = one.get("parentSpanId", "")
     forms = {
-        "one.json": json.dumps(document), "pretty.json": json.dumps(document, indent=1), "list.json": json.dumps([document]),
-        "older.json": json.dumps(older), "loose.json": json.dumps(loose), "lines.jsonl": lines, "bom.json": "\ufeff" + json.dumps(document),
+        "one.json": json.dumps(document),
+        "pretty.json": json.dumps(document, indent=1),
+        "list.json": json.dumps([document]),
+        "older.json": json.dumps(older),
+        "loose.json": json.dumps(loose),
+        "lines.jsonl": lines,
+        "bom.json": "\ufeff" + json.dumps(document),
         "crlf.jsonl": lines.replace("\n", "\r\n"),
-    }  # fmt: skip
+    }
     found = {}
     for name, text in forms.items():
         path = tmp_path / name
@@ -278,14 +331,20 @@ def test_a_bad_line_is_named_and_the_rest_is_read(read: Read, tmp_path: Path) ->
 def test_a_span_of_the_wrong_shape_is_a_gap_and_its_neighbours_are_read(read_otlp: Read) -> None:
     broken = {**RUN[2], "attributes": {"tool": "as an object"}}
     reading = read_otlp(RUN[0], RUN[1], broken, RUN[3])
-    assert [(g.code, g.locator.pointer if g.locator else "") for g in reading.gaps] == [("malformed_line", "/resourceSpans/0/scopeSpans/0/spans/2")]
+    assert [(g.code, g.locator.pointer if g.locator else "") for g in reading.gaps] == [
+        ("malformed_line", "/resourceSpans/0/scopeSpans/0/spans/2")
+    ]
     assert reading.counts.spans == 3
     assert reading.traces[0].calls[0].outcome is Outcome.RECORDED
 
 
 def test_numbers_that_are_no_json_do_not_hide_the_spans(read: Read, tmp_path: Path) -> None:
     path = tmp_path / "t.json"
-    path.write_text(json.dumps(otlp([*RUN, span(9, 1, 30, "x", temperature="T")])).replace('{"stringValue": "T"}', '{"doubleValue": NaN}'))
+    path.write_text(
+        json.dumps(otlp([*RUN, span(9, 1, 30, "x", temperature="T")])).replace(
+            '{"stringValue": "T"}', '{"doubleValue": NaN}'
+        )
+    )
     reading = read(path)
     assert reading.counts.spans == 5
     assert codes(reading) == ["non_finite_number"]
@@ -293,7 +352,9 @@ def test_numbers_that_are_no_json_do_not_hide_the_spans(read: Read, tmp_path: Pa
 
 def test_a_key_that_stands_twice_taints_the_call(read: Read, tmp_path: Path) -> None:
     path = tmp_path / "t.json"
-    path.write_text(json.dumps(otlp(RUN)).replace('"spanId": "0000000000000003"', '"spanId": "0000000000000003", "name": "y"'))
+    path.write_text(
+        json.dumps(otlp(RUN)).replace('"spanId": "0000000000000003"', '"spanId": "0000000000000003", "name": "y"')
+    )
     reading = read(path)
     assert "duplicate_key" in codes(reading)
     assert "duplicate_key" in [b.code for b in reading.traces[0].calls[0].blocks]
@@ -368,12 +429,22 @@ def test_a_silent_turn_stays_silent_without_a_later_prompt(read_otlp: Read) -> N
     reading = read_otlp(agent(1), chat(2, 1, 10), tool(3, 1, 20, "charge", "c1"))
     (trace,) = reading.traces
     assert trace.silent_turns == [0]
-    assert [(c.occurrence, c.outcome, c.absence) for c in trace.calls] == [("-.0", Outcome.ABSENT, Absence.NOT_CAPTURED)]
+    assert [(c.occurrence, c.outcome, c.absence) for c in trace.calls] == [
+        ("-.0", Outcome.ABSENT, Absence.NOT_CAPTURED)
+    ]
 
 
 def test_one_tool_call_recorded_by_two_instrumentations_is_one_call(read_otlp: Read) -> None:
     outer = tool(3, 1, 20, "charge", "c1", gen_ai__tool__call__arguments='{"n": 1}')
-    inner = span(5, 3, 25, "tools/call charge", mcp__method__name="tools/call", gen_ai__tool__name="charge", gen_ai__tool__call__result='{"id": "ch_1"}')
+    inner = span(
+        5,
+        3,
+        25,
+        "tools/call charge",
+        mcp__method__name="tools/call",
+        gen_ai__tool__name="charge",
+        gen_ai__tool__call__result='{"id": "ch_1"}',
+    )
     reading = read_otlp(RUN[0], RUN[1], outer, inner, RUN[3])
     (trace,) = reading.traces
     assert [(c.tool, value_of(c.result)) for c in trace.calls if c.result is not None] == [("charge", {"id": "ch_1"})]
@@ -405,13 +476,19 @@ def test_two_stories_under_one_span_id_are_a_gap(read_otlp: Read) -> None:
 
 
 def test_a_timeout_may_have_taken_effect(read_otlp: Read) -> None:
-    failed = {**tool(3, 1, 20, "charge", "c1", error__type="httpx.ReadTimeout"), "status": {"code": 2, "message": "timed out"}}
+    failed = {
+        **tool(3, 1, 20, "charge", "c1", error__type="httpx.ReadTimeout"),
+        "status": {"code": 2, "message": "timed out"},
+    }
     (trace,) = read_otlp(RUN[0], RUN[1], failed).traces
     assert trace.calls[0].outcome is Outcome.INDETERMINATE
 
 
 def test_a_pause_is_no_failure(read_otlp: Read) -> None:
-    event = {"name": "exception", "attributes": [{"key": "exception.type", "value": value("langgraph.errors.GraphInterrupt")}]}
+    event = {
+        "name": "exception",
+        "attributes": [{"key": "exception.type", "value": value("langgraph.errors.GraphInterrupt")}],
+    }
     paused = {**tool(3, 1, 20, "charge", "c1"), "status": {"code": 2}, "events": [event]}
     (trace,) = read_otlp(RUN[0], RUN[1], paused).traces
     assert trace.calls[0].outcome is Outcome.INDETERMINATE
@@ -420,9 +497,18 @@ def test_a_pause_is_no_failure(read_otlp: Read) -> None:
 
 def test_what_leaves_the_agent_is_a_boundary_call_unless_a_tool_or_the_model_does_it(read_otlp: Read) -> None:
     def http(number: int, parent: int, start: int) -> dict[str, Any]:
-        return {**span(number, parent, start, "POST", http__request__method="POST", url__full="https://a.example/x?y=1"), "kind": 3}
+        return {
+            **span(number, parent, start, "POST", http__request__method="POST", url__full="https://a.example/x?y=1"),
+            "kind": 3,
+        }
 
-    reading = read_otlp(*RUN, http(5, 1, 30), http(6, 2, 12), http(7, 3, 22), span(8, 1, 40, "q", db__system="postgresql", db__statement="SELECT 1"))
+    reading = read_otlp(
+        *RUN,
+        http(5, 1, 30),
+        http(6, 2, 12),
+        http(7, 3, 22),
+        span(8, 1, 40, "q", db__system="postgresql", db__statement="SELECT 1"),
+    )
     calls = [(c.tool, c.boundary, c.occurrence) for c in reading.traces[0].calls]
     assert calls == [
         ("charge", Boundary.TOOL, "0.0"),
@@ -433,9 +519,13 @@ def test_what_leaves_the_agent_is_a_boundary_call_unless_a_tool_or_the_model_doe
 
 
 def test_memory_retriever_and_guardrail_spans(read_otlp: Read) -> None:
-    memory = span(5, 1, 2, "memory.read", fastaiagent__runner__type="memory", memory__operation="read", memory__query="who")
+    memory = span(
+        5, 1, 2, "memory.read", fastaiagent__runner__type="memory", memory__operation="read", memory__query="who"
+    )
     found = span(6, 1, 3, "retrieval docs", gen_ai__operation__name="retrieval", gen_ai__data_source__id="docs")
-    guard = span(7, 1, 4, "guardrail.no_secrets", fastaiagent__guardrail__name="no_secrets", fastaiagent__guardrail__passed=True)
+    guard = span(
+        7, 1, 4, "guardrail.no_secrets", fastaiagent__guardrail__name="no_secrets", fastaiagent__guardrail__passed=True
+    )
     (trace,) = read_otlp(*RUN, memory, found, guard).traces
     assert [(c.tool, c.boundary) for c in trace.calls if c.boundary is not Boundary.TOOL] == [
         ("memory.read", Boundary.MEMORY),
@@ -449,23 +539,46 @@ def test_the_events_of_the_older_conventions(read_otlp: Read) -> None:
         return {"name": name, "attributes": [{"key": k, "value": value(v)} for k, v in attributes.items()]}
 
     call = json.dumps([{"id": "c1", "type": "function", "function": {"name": "charge", "arguments": '{"n": 1}'}}])
-    first = {**chat(2, 1, 10), "events": [event("gen_ai.user.message", content="pay"), event("gen_ai.choice", index=0, finish_reason="tool_calls", message=json.dumps({"role": "assistant", "tool_calls": json.loads(call)}))]}
-    second = {**chat(4, 1, 5_000), "events": [
-        event("gen_ai.user.message", content="pay"), event("gen_ai.assistant.message", role="assistant", tool_calls=call),
-        event("gen_ai.tool.message", id="c1", content='{"id": "ch_1"}'),
-        event("gen_ai.choice", index=0, message=json.dumps({"role": "assistant", "content": "paid ch_1"})),
-    ]}  # fmt: skip
-    (trace,) = read_otlp(agent(1), first, tool(3, 1, 20, "charge", "c1", gen_ai__tool__call__result='{"id": "ch_1"}'), second).traces
+    first = {
+        **chat(2, 1, 10),
+        "events": [
+            event("gen_ai.user.message", content="pay"),
+            event(
+                "gen_ai.choice",
+                index=0,
+                finish_reason="tool_calls",
+                message=json.dumps({"role": "assistant", "tool_calls": json.loads(call)}),
+            ),
+        ],
+    }
+    second = {
+        **chat(4, 1, 5_000),
+        "events": [
+            event("gen_ai.user.message", content="pay"),
+            event("gen_ai.assistant.message", role="assistant", tool_calls=call),
+            event("gen_ai.tool.message", id="c1", content='{"id": "ch_1"}'),
+            event("gen_ai.choice", index=0, message=json.dumps({"role": "assistant", "content": "paid ch_1"})),
+        ],
+    }
+    (trace,) = read_otlp(
+        agent(1), first, tool(3, 1, 20, "charge", "c1", gen_ai__tool__call__result='{"id": "ch_1"}'), second
+    ).traces
     assert [StepKind(k).label for k in trace.kind] == ["user", "model", "tool_call", "tool_result", "model"]
     assert [(c.occurrence, c.recorded_id, c.agreement) for c in trace.calls] == [("0.0", "c1", "equal bytes")]
 
 
 def test_what_an_agent_was_told_and_said_stands_once(read_otlp: Read) -> None:
     (trace,) = read_otlp(agent(1, None, 0, agent__input="pay", agent__output="paid ch_1"), *RUN[1:]).traces
-    assert [s.kind for s in trace.steps()] == [StepKind.USER, StepKind.MODEL, StepKind.TOOL_CALL, StepKind.TOOL_RESULT, StepKind.MODEL]
+    assert [s.kind for s in trace.steps()] == [
+        StepKind.USER,
+        StepKind.MODEL,
+        StepKind.TOOL_CALL,
+        StepKind.TOOL_RESULT,
+        StepKind.MODEL,
+    ]
     (other,) = read_otlp(agent(1, None, 0, agent__input="refund", agent__output="Done: paid"), *RUN[1:]).traces
-    assert [(s.kind, s.name) for s in other.steps()][0] == (StepKind.USER, "")
-    assert [(s.kind, s.name) for s in other.steps()][-1] == (StepKind.OTHER, "final output")
+    assert (other.step(0).kind, other.step(0).name) == (StepKind.USER, "")
+    assert (other.step(len(other) - 1).kind, other.step(len(other) - 1).name) == (StepKind.OTHER, "final output")
 
 
 def test_two_conversations_of_one_agent_do_not_mix(read_otlp: Read) -> None:
@@ -476,9 +589,19 @@ def test_two_conversations_of_one_agent_do_not_mix(read_otlp: Read) -> None:
 
 
 def test_an_agent_that_goes_on_in_a_second_run_counts_its_calls_once(read_otlp: Read) -> None:
-    history = [asks("pay"), says("", ("c1", "charge", {"n": 1})), shows("c1", {"id": "ch_1"}), says("paid ch_1"), asks("thanks")]
+    history = [
+        asks("pay"),
+        says("", ("c1", "charge", {"n": 1})),
+        shows("c1", {"id": "ch_1"}),
+        says("paid ch_1"),
+        asks("thanks"),
+    ]
     again = agent(5, 9, 9_000, gen_ai__agent__name="till")
-    spans = [span(9, None, -5, "workflow", gen_ai__operation__name="invoke_workflow"), {**agent(1, 9, 0, gen_ai__agent__name="till")}, *RUN[1:]]
+    spans = [
+        span(9, None, -5, "workflow", gen_ai__operation__name="invoke_workflow"),
+        {**agent(1, 9, 0, gen_ai__agent__name="till")},
+        *RUN[1:],
+    ]
     reading = read_otlp(*spans, again, chat(6, 5, 9_100, history, [says("welcome")]))
     assert codes(reading) == []
     assert len(reading.traces[0].calls) == 1

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forensics.formats.shared.span_names import Role
-from forensics.formats.shared.span_order import Clocks, Event, build_tree, grain, nearest_above, order_events
+from forensics.formats.shared.span_order import Clocks, build_tree, grain, nearest_above, order_events
 from forensics.formats.shared.spans import Span, escape, hex_id, nanoseconds
 
 
 def span(span_id: str, parent: str = "", start: int = 0, end: int = -1) -> Span:
-    return Span("t", span_id, parent, span_id, start, end, 0, False, None, {}, (), 0, "", ())
+    failed, pointer = False, ""
+    return Span("t", span_id, parent, span_id, start, end, 0, failed, None, {}, (), 0, pointer, ())
 
 
 def entered(spans: list[Span], pairs: list[tuple[str, str]] = [], left: frozenset[str] = frozenset()) -> list[str]:  # noqa: B006
@@ -23,7 +24,9 @@ def entered(spans: list[Span], pairs: list[tuple[str, str]] = [], left: frozense
     tree = build_tree(spans)
     row = {s.id: i for i, s in enumerate(tree.spans)}
     rows = list(range(len(tree.spans)))
-    events = order_events(tree, rows, frozenset(row[i] for i in left), [(row[a], row[b]) for a, b in pairs], lambda _: 0)
+    events = order_events(
+        tree, rows, frozenset(row[i] for i in left), [(row[a], row[b]) for a, b in pairs], lambda _: 0
+    )
     return [tree.spans[e.row].id + ("." if e.leaving else "") for e in events]
 
 
@@ -43,7 +46,7 @@ def entered(spans: list[Span], pairs: list[tuple[str, str]] = [], left: frozense
         ("not-base64!!", "not-base64!!", False),
     ],
 )
-def test_ids_become_hex(recorded: str, expected: str, was_base64: bool) -> None:
+def test_ids_become_hex(recorded: str, expected: str, *, was_base64: bool) -> None:
     assert hex_id(recorded) == (expected, was_base64)
 
 
@@ -75,7 +78,7 @@ def test_a_pointer_escapes_its_names() -> None:
     ((-1, 5), False),
     ((5, -1), False),
 ])  # fmt: skip
-def test_time_runs_backwards_only_beyond_the_clocks_resolution(starts: tuple[int, int], expected: bool) -> None:
+def test_time_runs_backwards_only_beyond_the_clocks_resolution(starts: tuple[int, int], *, expected: bool) -> None:
     before, after = (span(str(i), "", start) for i, start in enumerate(starts))
     assert Clocks([before, after]).runs_backwards(before, after) is expected
 
@@ -102,7 +105,11 @@ def test_parents_beat_clocks() -> None:
 
 
 def test_who_asked_comes_before_what_ran() -> None:
-    assert entered([span("tool", "", 1), span("turn", "", 5), span("other", "", 3)], [("turn", "tool")]) == ["other", "turn", "tool"]
+    assert entered([span("tool", "", 1), span("turn", "", 5), span("other", "", 3)], [("turn", "tool")]) == [
+        "other",
+        "turn",
+        "tool",
+    ]
 
 
 def test_what_happens_inside_a_span_is_over_before_it_is_left() -> None:
@@ -150,7 +157,3 @@ def test_the_order_of_the_file_changes_nothing_and_every_rule_holds(data: st.Dat
             assert place[one.parent] < place[one.id]
             if one.parent in left:
                 assert place[one.id] < place[one.parent + "."]
-
-
-def test_an_event_names_its_row() -> None:
-    assert Event(3) == Event(3, False)

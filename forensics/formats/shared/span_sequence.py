@@ -1,0 +1,101 @@
+"""Which spans of a trace are told, and in which order? Who asked, then what ran, then who was shown the result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forensics.formats.shared import span_names as names
+from forensics.formats.shared.span_names import Role
+from forensics.formats.shared.span_order import NO_PARENT, Event, order_events
+from forensics.formats.shared.span_roles import AGENTS, OUTSIDE
+from forensics.formats.shared.span_structure import check_asked_first
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from forensics.core.build import TraceBuilder
+    from forensics.formats.shared.span_messages import Said
+    from forensics.formats.shared.span_roles import Cast
+
+
+class Sequence:
+    """The events of one trace: `events` in causal order, `two_events` the rows that are entered and left."""
+
+    def __init__(self, cast: Cast, builder: TraceBuilder) -> None:
+        self._cast = cast
+        self._builder = builder
+        kept = [row for row in range(len(cast.spans)) if self._is_told(row)]
+        self.two_events = frozenset(self._left(kept))
+        tools = ((cast.spans[row].text(names.TOOL_CALL_ID), row) for row in cast.rows(Role.TOOL))
+        asked, ran = _unique(self._asked()), _unique(tools)
+        self._ranks = self._rank_calls(asked, ran)
+        pairs = [*self._asked_before(asked, ran), *self._shown_after(ran)]
+        self.events: list[Event] = order_events(
+            cast.tree, kept, self.two_events, pairs, lambda r: self._ranks.get(r, 0)
+        )
+
+    def _is_told(self, row: int) -> bool:
+        role = self._cast.roles[row]
+        if row in self._cast.twin or role is Role.FOREIGN:
+            return False
+        if role in OUTSIDE:
+            around = self._cast.within[row]
+            return around == NO_PARENT or self._cast.roles[around] is Role.AGENT
+        return role is not Role.OTHER or self._cast.spans[row].failed
+
+    def _left(self, kept: list[int]) -> set[int]:
+        """The rows that end after something was told inside them: agents, workflows, tools around other steps."""
+        left: set[int] = set()
+        for row in kept:
+            if self._cast.roles[row] in AGENTS:
+                left.add(row)
+            above = self._cast.scope[row]
+            while above != NO_PARENT and above not in left:
+                if self._cast.roles[above] is Role.TOOL and above not in self._cast.twin:
+                    left.add(above)
+                above = self._cast.scope[above]
+        return left
+
+    def _asked(self) -> Iterator[tuple[str | None, int]]:
+        for row, said in self._cast.answers.items():
+            if row not in self._cast.twin:
+                for part in said.messages[0].calls:
+                    yield part.recorded_id, row
+
+    def _rank_calls(self, asked: dict[str, int], ran: dict[str, int]) -> dict[int, int]:
+        """For each tool span the place of its call in the request."""
+        ranks: dict[int, int] = {}
+        for row, said in self._cast.answers.items():
+            for place, part in enumerate(said.messages[0].calls):
+                if part.recorded_id and asked.get(part.recorded_id) == row:
+                    ranks[ran.get(part.recorded_id, NO_PARENT)] = place
+        return ranks
+
+    def _asked_before(self, asked: dict[str, int], ran: dict[str, int]) -> Iterator[tuple[int, int]]:
+        for recorded_id, row in ran.items():
+            asker = asked.get(recorded_id, NO_PARENT)
+            if NO_PARENT not in (asker, row):
+                check_asked_first(self._cast, asker, row, self._builder)
+                yield asker, row
+
+    def _shown_after(self, ran: dict[str, int]) -> Iterator[tuple[int, int]]:
+        seen: set[int] = {NO_PARENT}
+        for row, said in self._cast.prompts.items():
+            for recorded_id in _shown_ids(said):
+                tool = ran.get(recorded_id, NO_PARENT)
+                if tool not in seen:
+                    seen.add(tool)
+                    yield tool, row
+
+
+def _shown_ids(said: Said) -> Iterator[str]:
+    return (part.recorded_id for message in said.messages for part in message.results if part.recorded_id)
+
+
+def _unique(pairs: Iterable[tuple[str | None, int]]) -> dict[str, int]:
+    """The row of each id; -1 for one that stands more often and so orders nothing."""
+    found: dict[str, int] = {}
+    for recorded_id, row in pairs:
+        if recorded_id:
+            found[recorded_id] = NO_PARENT if recorded_id in found else row
+    return found
