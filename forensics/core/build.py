@@ -112,6 +112,7 @@ class TraceBuilder:
         self.model_calls = 0
         self._lanes: dict[str, Lane] = {}
         self._ids: dict[str, int] = {}
+        self._inherited: set[int] = set()
         self._unasked = 0
         self._index_in_turn = 0
 
@@ -313,7 +314,7 @@ class TraceBuilder:
             call.returned = Witness(ran.result, answer.place, answer.pointer, call.result_step)
         call.outcome, call.absence = _outcome(ran)
         if ran.tainted:
-            self.block(call, ran.tainted, "the record of this call can be read in two ways")
+            self.block(call, ran.tainted, _TAINTS.get(ran.tainted, "the record of this call can be read in two ways"))
 
     def _add_result_step(self, lane: Lane, row: int, payload: Payload | None, spot: Spot) -> None:
         call = self.trace.calls[row]
@@ -521,7 +522,10 @@ class TraceBuilder:
             return self._fill_silent_turn(lane, message, spot)
         if not first and self.spans_are_complete and not self._same_text(lane, message):
             self.gap("evidence_gap", "a prompt shows a model turn that has no record of its own", spot)
-        return self._adopt(lane, message, rows, spot)
+        turn = self._adopt(lane, message, rows, spot)
+        if first:
+            self._inherited.add(turn)
+        return turn
 
     def _known_call(self, lane: Lane, part: Part) -> int:
         """The call of the lane that a history copy speaks of: by id, else an unasked one by tool and arguments."""
@@ -620,8 +624,10 @@ class TraceBuilder:
                 self.note(finding("duplicate_call_id", message, steps=steps))
 
     def _missing_execution(self, call: Call) -> None:
-        """A format that records every execution, a call with a result, and no execution: the span is missing."""
-        if self.spans_are_complete and call.executed is None and call.shown is not None:
+        """A format that records every execution, a call with a result, and no execution: the span is missing. What the
+        first prompt already shows ran before this trace began."""
+        inherited = call.turn in self._inherited
+        if self.spans_are_complete and call.executed is None and call.shown is not None and not inherited:
             message = (
                 f"the model asked for {one_line(call.tool, 60)} and the next prompt shows a result, "
                 "but no tool span records the execution, which this format always writes"
@@ -693,6 +699,7 @@ class _Seen:
         return [entry for held in self._by_key.values() for entry in held]
 
 
+_TAINTS = {"truncated_payload": "the record of this call is cut"}
 _OUTCOMES: dict[str, Outcome] = {
     "error": Outcome.FAILED,
     "denied": Outcome.DENIED,

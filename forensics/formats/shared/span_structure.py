@@ -100,7 +100,7 @@ def check_asked_first(cast: Cast, turn: int, tool: int, builder: TraceBuilder) -
 
 
 def _check_ties(cast: Cast, builder: TraceBuilder) -> None:
-    """Sibling tools that started at the same tick: their order is that of the request, they may have run in parallel."""
+    """Sibling tools that started at the same tick: told in the order of the request, they may have run in parallel."""
     started: dict[tuple[int, int], list[int]] = {}
     for row in cast.rows(Role.TOOL):
         if cast.spans[row].start >= 0:

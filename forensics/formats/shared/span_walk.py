@@ -236,6 +236,8 @@ class TraceWalk:
     def _model(self, row: int) -> None:
         span, scope = self.spans[row], self.scopes.around(row)
         prompt, answer = self.cast.prompts.get(row), self.cast.answers.get(row)
+        if prompt is not None and not scope.asked_model and self.builder.spans_are_complete:
+            self._check_begin(span, prompt)
         scope.asked_model = True
         self.facts.read(span, self.scopes.server(row))
         lane = self._feed(scope, prompt, span)
@@ -256,6 +258,16 @@ class TraceWalk:
         if said is not None:
             self.builder.feed(lane, said.messages, Spot(span.place, said.pointer, span.start))
         return lane
+
+    def _check_begin(self, span: Span, prompt: Said) -> None:
+        """Turns before the user's last message are an earlier run's; turns after it are of this run and have no span."""
+        for message in reversed(prompt.messages):
+            if message.step_kind is StepKind.USER:
+                return
+            if message.says_model:
+                told = "the first prompt of the run shows a model turn of the run that has no record of its own"
+                self.builder.gap("evidence_gap", told, span.spot)
+                return
 
     def _check_finish(self, span: Span, message: Message) -> None:
         """A turn that ended to call tools and shows none is a gap (CONTRACT)."""

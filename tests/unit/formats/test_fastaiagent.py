@@ -264,14 +264,39 @@ def test_a_deleted_model_span_is_a_gap(cases: Path, read: Read, edited: Edit, na
     database = sqlite3.connect(f"file:{cases / 'fastaiagent' / name}.db?mode=ro&immutable=1", uri=True)
     rows = database.execute("SELECT rowid, trace_id FROM spans WHERE name LIKE 'llm.%' ORDER BY rowid").fetchall()
     database.close()
-    first: set[str] = set()
     last = {trace: rowid for rowid, trace in rows}
     for rowid, trace in rows:
-        is_middle = trace in first and rowid != last[trace]
-        first.add(trace)
-        if is_middle:
+        if rowid != last[trace]:
             reading = read(edited(name, "DELETE FROM spans WHERE rowid = ?", (rowid,)))
-            assert any(g.trace == trace for g in reading.gaps), rowid
+            assert any(g.trace == trace and g.hides for g in reading.gaps), rowid
+
+
+def test_a_first_turn_deleted_with_its_tool_is_a_gap(read: Read, edited: Edit) -> None:
+    reading = read(edited("payment_branch", "DELETE FROM spans WHERE rowid IN (1, 2)", ()))
+    assert [g.code for g in reading.gaps] == ["evidence_gap"]
+
+
+def test_a_history_from_an_earlier_run_is_no_contradiction(read: Read, edited: Edit, cases: Path) -> None:
+    """A session's memory shows calls that another trace recorded: before the user's last message."""
+    database = sqlite3.connect(f"file:{cases / 'fastaiagent/payment_branch.db'}?mode=ro&immutable=1", uri=True)
+    (body,) = database.execute("SELECT attributes FROM spans WHERE rowid = 3").fetchone()
+    database.close()
+    attributes = json.loads(body)
+    shown = [*json.loads(attributes["gen_ai.request.messages"]), {"role": "user", "content": "and now?"}]
+    changes = {
+        "gen_ai.request.messages": json.dumps(shown),
+        "gen_ai.response.tool_calls": "[]",
+        "gen_ai.response.finish_reason": "stop",
+    }
+    changed = json.dumps({**attributes, **changes})
+    path = edited("payment_branch", "UPDATE spans SET attributes = ? WHERE rowid = 3", (changed,))
+    with sqlite3.connect(path) as copy:
+        copy.execute("DELETE FROM spans WHERE rowid IN (1, 2, 4, 5)")
+    copy.close()
+    reading = read(path)
+    assert not reading.gaps
+    assert "inconsistent_tuple" not in codes(reading)
+    assert [c.outcome for c in reading.traces[0].calls] == [Outcome.RECORDED]
 
 
 def test_a_deleted_root_leaves_orphans(read: Read, edited: Edit) -> None:
