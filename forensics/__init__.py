@@ -25,9 +25,20 @@ _HOMES = {
     "Verdict": "forensics.core.verdict",
 }
 
-__all__ = [  # noqa: PLE0604 - the names are those of the table, which a test compares
+__all__ = [
+    "EvidenceError",
+    "Examination",
+    "ForensicsError",
+    "NonReplayableTraceError",
+    "Options",
+    "RuleError",
+    "Trace",
+    "Verdict",
     "__version__",
-    *_HOMES,
+    "assert_dynamically_replayable",
+    "clear",
+    "examine",
+    "load",
 ]
 
 if TYPE_CHECKING:

@@ -34,7 +34,9 @@ class ForensicsError(Exception):
 
     code = "error"
 
-    def __init__(self, message: str, *, hint: str = "", locator: Locator | None = None, code: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, hint: str = "", locator: Locator | None = None, code: str | None = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint

@@ -12,21 +12,21 @@ import msgspec
 from forensics.core.classes import Classification, RestsOn, ToolClass
 from forensics.core.jsonvalue import short_json, value_of
 from forensics.core.sanitise import one_line
-from forensics.core.trace import Absence, Call, Outcome
+from forensics.core.trace import Absence, Call, Outcome, Trace
 from forensics.core.verdict import Reason, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from forensics.core.policy import Policy
-    from forensics.core.trace import Trace
 
 _INJECTABLE = frozenset({Outcome.RECORDED, Outcome.FAILED, Outcome.DENIED})
 
 
 class Case(msgspec.Struct, frozen=True):
     """What a verdict rests on: a trace with its gaps, the class of each of its calls, and the values of the agent's own
-    making that came back (value, step that made it, step where it came back)."""
+    making that came back (value, step that made it, step where it came back).
+    """
 
     trace: Trace
     calls: tuple[Classification, ...]
@@ -152,4 +152,3 @@ def advice(verdict: Verdict) -> str:
     if any(r.code == "not_idempotent" for r in verdict.strict):
         return "Use static inspection, or a rerun that injects the recorded results (policy inject)."
     return "Vouch for the tools in a policy file, or use a rerun that injects the recorded results (policy inject)."
-

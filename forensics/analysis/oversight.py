@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 
     from forensics.core.trace import Trace
 
-_APPROVED = frozenset({"approve", "approved", "allow", "allowed", "accept", "accepted", "yes", "true", "grant", "granted"})
-_REJECTED = frozenset({"reject", "rejected", "deny", "denied", "no", "false", "refuse", "refused", "decline", "declined"})
+_APPROVED = frozenset(
+    {"approve", "approved", "allow", "allowed", "accept", "accepted", "yes", "true", "grant", "granted"}
+)
+_REJECTED = frozenset(
+    {"reject", "rejected", "deny", "denied", "no", "false", "refuse", "refused", "decline", "declined"}
+)
 _REFUSALS = ("rejected", "denied", "refused", "not approved", "declined", "cancelled")
 
 
@@ -50,7 +54,7 @@ def oversight(trace: Trace) -> tuple[Finding, ...]:
 
 def _approvals(trace: Trace) -> dict[str, Approval]:
     found: dict[str, Approval] = {}
-    by_id = {call.recorded_id: row for row, call in enumerate(trace.calls) if call.recorded_id}
+    by_id: dict[str | None, int] = {call.recorded_id: row for row, call in enumerate(trace.calls) if call.recorded_id}
     for row in range(len(trace)):
         kind, payload = trace.kind[row], trace.payload[row]
         if kind not in (StepKind.APPROVAL_REQUEST, StepKind.APPROVAL) or payload is None:
@@ -61,7 +65,9 @@ def _approvals(trace: Trace) -> dict[str, Approval]:
     return found
 
 
-def _note(found: dict[str, Approval], by_id: dict[str | None, int], row: int, kind: StepKind, fields: dict[str, Any]) -> None:
+def _note(
+    found: dict[str, Approval], by_id: dict[str | None, int], row: int, kind: StepKind, fields: dict[str, Any]
+) -> None:
     call_id = _text(fields, "call_id", "tool_call_id", "call")
     name = _text(fields, "approval_id", "request_id", "approval_request_id", "id") or call_id
     approval = found.setdefault(name, Approval())
@@ -92,10 +98,15 @@ def _text(fields: dict[str, Any], *names: str) -> str:
 
 def _judge(trace: Trace, name: str, approval: Approval) -> Iterator[Finding]:
     decisions = {d.approved for d in approval.decisions}
-    steps = tuple(sorted({*approval.requests, *(d.step for d in approval.decisions), *(trace.calls[c].step for c in approval.calls)}))
+    steps = tuple(
+        sorted(
+            {*approval.requests, *(d.step for d in approval.decisions), *(trace.calls[c].step for c in approval.calls)}
+        )
+    )
     shown = one_line(name, 60)
     if len(approval.calls) > 1 and len(decisions) > 1:
-        message = f"approval {shown} covers {len(approval.calls)} calls with opposite decisions: which was approved can't be told"
+        count = len(approval.calls)
+        message = f"approval {shown} covers {count} calls with opposite decisions: which was approved can't be told"
         yield finding("ambiguous_approval", message, steps=steps, basis=Basis.DERIVED)
     elif len(approval.calls) > 1 and len(approval.decisions) == 1:
         message = f"approval {shown} was given once and covers {len(approval.calls)} calls"
@@ -116,7 +127,9 @@ def _contradictions(trace: Trace, shown: str, approval: Approval) -> Iterator[Fi
     message = f"approval {shown} was rejected{said}, and {tools} ran under it"
     steps = (*(d.step for d in rejections), *(c.step for c in ran))
     basis = Basis.DERIVED if certain else Basis.INFERRED
-    yield finding("approval_contradicted", message, steps=steps, basis=basis, confidence="high" if certain else "medium")
+    yield finding(
+        "approval_contradicted", message, steps=steps, basis=basis, confidence="high" if certain else "medium"
+    )
 
 
 def _ran(call: Call) -> bool:

@@ -52,6 +52,12 @@ def executed_effects(trace: Trace, done: tuple[Repeat, ...], classes: tuple[Clas
     """Side effects that a rerun really executed: the second page of the incident in which this project began."""
     for repeat, classified in zip(done, classes, strict=bool(done)):
         if repeat.executed and classified.effect is not Effect.NONE:
-            told = f": {repeat.result} for the recorded {repeat.original}" if repeat.original not in ("", repeat.result) else ""
-            message = f"a rerun of {one_line(trace.rerun_of or '', 40)} executed {one_line(repeat.tool, 60)} again{told}"
+            told = (
+                f": {repeat.result} for the recorded {repeat.original}"
+                if repeat.original not in ("", repeat.result)
+                else ""
+            )
+            message = (
+                f"a rerun of {one_line(trace.rerun_of or '', 40)} executed {one_line(repeat.tool, 60)} again{told}"
+            )
             yield finding("replay_executed_side_effect", message, steps=(repeat.step,))

@@ -19,6 +19,7 @@ SEVERITIES = ("info", "low", "medium", "high", "critical")
 TEXT_JSON = ("text", "json")
 
 Body = Callable[..., int]
+Option = Callable[[Body], Body]
 
 
 class Settings(NamedTuple):
@@ -68,7 +69,7 @@ def _date(
     return None if value is None else value.date()
 
 
-_OPTIONS: dict[str, Callable[[Body], Body]] = {
+_OPTIONS: dict[str, Option] = {
     "rules": click.option(
         "--rules",
         type=click.Path(exists=True, path_type=Path),
@@ -97,7 +98,7 @@ _OPTIONS: dict[str, Callable[[Body], Body]] = {
         help="The day by which expiry dates are judged.  [default: today, UTC]",
     ),
 }
-_LOUDNESS = (
+_LOUDNESS: tuple[Option, ...] = (
     click.option("-q", "--quiet", is_flag=True, help="Show less: verdicts, and no notes."),
     click.option("-v", "--verbose", count=True, help="Show more."),
 )
@@ -105,7 +106,7 @@ JUDGING = ("rules", "policy", "as_of")
 READING = ("input_format", "trace")
 
 
-def shared(*names: str, formats: tuple[str, ...] = TEXT_JSON) -> Callable[[Body], Body]:
+def shared(*names: str, formats: tuple[str, ...] = TEXT_JSON) -> Option:
     """The shared options of these names, with --format and -q/-v; the command gets them as `settings`.
 
     Its parameter `evidence` (one place, several, or None) decides which configuration file may be read.
@@ -121,13 +122,14 @@ def shared(*names: str, formats: tuple[str, ...] = TEXT_JSON) -> Callable[[Body]
             return body(**given, settings=settle(asked, detail, given.get("evidence")))
 
         wrapped: Body = run
-        for option in reversed([*_format_option(formats), *(_OPTIONS[name] for name in names), *_LOUDNESS]):
+        options: list[Option] = [*_format_option(formats), *(_OPTIONS[name] for name in names), *_LOUDNESS]
+        for option in reversed(options):
             wrapped = option(wrapped)
         return wrapped
 
     return wrap
 
 
-def _format_option(formats: tuple[str, ...]) -> list[Callable[[Body], Body]]:
+def _format_option(formats: tuple[str, ...]) -> list[Option]:
     about = "Text for a person, or the document for a program.  [default: text]"
     return [click.option("--format", type=click.Choice(formats), help=about)] if formats else []

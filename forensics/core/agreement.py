@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ import msgspec
 from forensics.core.jsonvalue import decode, equal_values, unfold
 
 
-class Rung(str, Enum):
+class Rung(StrEnum):
     """The rungs of the ladder, best first."""
 
     BYTES = "equal bytes"
@@ -110,11 +110,12 @@ class ArgumentChange(msgspec.Struct, frozen=True):
 
     @property
     def contradicts(self) -> bool:
+        """Whether what ran is not what was asked: a key changed or missing, not one added."""
         return bool(self.changed or self.missing)
 
 
 def compare_arguments(requested: msgspec.Raw, executed: msgspec.Raw) -> ArgumentChange:
-    """Compare what the model asked for with what ran: added keys are the harness's, changed or missing ones contradict."""
+    """Compare what the model asked for with what ran: added keys are the harness's, others contradict."""
     rung = agree(requested, executed)
     if rung is not None:
         return ArgumentChange(rung=rung)

@@ -9,7 +9,7 @@ the trace-replay guard in which this project began.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import Enum, IntEnum
+from enum import IntEnum, StrEnum
 
 import msgspec
 
@@ -35,7 +35,7 @@ class Stability(IntEnum):
     UNKNOWN = 3
 
 
-class Scope(str, Enum):
+class Scope(StrEnum):
     """Where an effect lands; a sandbox can neutralise session and local."""
 
     NONE = "none"
@@ -53,7 +53,7 @@ class Tier(IntEnum):
     OPERATOR = 2
 
 
-class Source(str, Enum):
+class Source(StrEnum):
     """The kind of a piece of evidence. Two *independent* kinds are needed to say that a tool has no effect."""
 
     OPERATOR = "operator"
@@ -68,7 +68,7 @@ class Source(str, Enum):
     BEHAVIOUR = "behaviour"
 
 
-class RestsOn(str, Enum):
+class RestsOn(StrEnum):
     """What the effect of a tool rests on (CONTRACT: rests on); only the first three let a call be really executed."""
 
     OPERATOR = "operator"
@@ -82,7 +82,7 @@ class RestsOn(str, Enum):
 VOUCHED = frozenset({RestsOn.OPERATOR, RestsOn.DECLARATION, RestsOn.PROOF})
 
 
-class ToolClass(str, Enum):
+class ToolClass(StrEnum):
     """The field's three classes, derived from the axes."""
 
     IDEMPOTENT = "idempotent"

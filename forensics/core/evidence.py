@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 import msgspec
 
 
-class Severity(str, Enum):
+class Severity(StrEnum):
     """How much a finding matters, from a remark to an incident."""
 
     INFO = "info"
@@ -22,7 +22,7 @@ class Severity(str, Enum):
         return list(Severity).index(self)
 
 
-class Basis(str, Enum):
+class Basis(StrEnum):
     """How a statement is known: an id in the record says so, the format's rule says so, or values were matched."""
 
     RECORDED = "recorded"
@@ -32,7 +32,8 @@ class Basis(str, Enum):
 
 class Locator(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One place in the evidence. Lines count from 1, offsets (bytes) from 0; `pointer` is a JSON Pointer (RFC 6901)
-    inside the record, and passes through a JSON text held in a string as if the text were a value."""
+    inside the record, and passes through a JSON text held in a string as if the text were a value.
+    """
 
     evidence: int = -1
     line: int | None = None
@@ -57,7 +58,8 @@ class Evidence(msgspec.Struct, frozen=True):
 
 class Gap(msgspec.Struct, frozen=True):
     """Something that could not be read or is missing. `hides` says that a call, a result or a turn may stand there:
-    such a gap refuses every rerun (CONTRACT: what refuses). `trace` is None when it cannot be told whose it is."""
+    such a gap refuses every rerun (CONTRACT: what refuses). `trace` is None when it cannot be told whose it is.
+    """
 
     code: str
     message: str

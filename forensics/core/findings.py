@@ -37,15 +37,15 @@ _HIGH = (
 GROUP_OF: dict[str, str] = {code: group for group, codes in _GROUPS.items() for code in codes.split()}
 REASON_CODES: frozenset[str] = frozenset(_REASONS.split()) | frozenset(GROUP_OF)
 _SEVERITIES: dict[str, Severity] = {
-    **{code: Severity.MEDIUM for code in GROUP_OF},
-    **{code: Severity.INFO for code in _INFO.split()},
-    **{code: Severity.LOW for code in _LOW.split()},
-    **{code: Severity.HIGH for code in _HIGH.split()},
+    **dict.fromkeys(GROUP_OF, Severity.MEDIUM),
+    **dict.fromkeys(_INFO.split(), Severity.INFO),
+    **dict.fromkeys(_LOW.split(), Severity.LOW),
+    **dict.fromkeys(_HIGH.split(), Severity.HIGH),
 }
 
 
 def default_severity(code: str) -> Severity:
-    """The severity of a code (CONTRACT: severity by default). Raises KeyError for a code that is not in the catalogue."""
+    """The severity of a code (CONTRACT: severity by default). Raises KeyError for a code outside the catalogue."""
     return _SEVERITIES[code]
 
 

@@ -35,7 +35,8 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     """A message: its role, its text (None: none), the calls and results in it, and a key equal for equal content.
 
     `item` marks one item of a Responses list, of which several make one turn; `place` is the message's own place in
-    the evidence where the reader knows it, and `pointer` still starts at the root of its record."""
+    the evidence where the reader knows it, and `pointer` still starts at the root of its record.
+    """
 
     role: str
     key: bytes
@@ -50,8 +51,10 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def says_model(self) -> bool:
+        """Whether the model said it."""
         return self.role in MODEL_ROLES
 
     @property
     def step_kind(self) -> StepKind:
+        """The kind of step that the message is when it is not the model's."""
         return _KINDS.get(self.role, StepKind.OTHER)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from enum import Enum
+from enum import StrEnum
 
 import msgspec
 
 from forensics.core.classes import Effect, Scope, Stability
 
 
-class BasePolicy(str, Enum):
+class BasePolicy(StrEnum):
     """The two shipped policies. Under both, results come from the record.
 
     STRICT clears only traces whose every call is idempotent, vouched for and injectable; INJECT clears every trace
@@ -52,7 +52,8 @@ class ToolEntry(msgspec.Struct, frozen=True):
 
 class Policy(msgspec.Struct, frozen=True):
     """A policy as it is applied. `digest` is the SHA-256 of the policy's canonical content; `expired` names the entries
-    that the as-of date leaves out; `as_of` is set only when an entry carries a date."""
+    that the as-of date leaves out; `as_of` is set only when an entry carries a date.
+    """
 
     name: str
     base: BasePolicy
@@ -65,7 +66,8 @@ class Policy(msgspec.Struct, frozen=True):
 
     def trusts_server(self, server: str | None) -> bool:
         """Whether this server's own declarations count. Pins to a version or an inventory need an operator's inventory
-        (`--tools`); what only the trace states can't meet a pin, so a pinned entry then trusts nothing."""
+        (`--tools`); what only the trace states can't meet a pin, so a pinned entry then trusts nothing.
+        """
         return server is not None and any(
             t.server == server and t.version is None and t.tools_digest is None for t in self.trust
         )

@@ -9,11 +9,10 @@ import msgspec
 from forensics.core.build import Spot, TraceBuilder
 from forensics.core.evidence import Basis, Evidence, Gap, Severity
 from forensics.core.findings import Finding, default_severity, finding
-from forensics.core.trace import Places
+from forensics.core.trace import Places, Trace
 
 if TYPE_CHECKING:
     from forensics.core.jsonvalue import Fault
-    from forensics.core.trace import Trace
 
 
 class Counts(msgspec.Struct, kw_only=True):
@@ -37,7 +36,8 @@ class Counts(msgspec.Struct, kw_only=True):
 
 class Reading(msgspec.Struct, frozen=True):
     """One evidence as it was read. `records_calls` says that its format always records calls as such, so that a trace
-    without any call really has none."""
+    without any call really has none.
+    """
 
     evidence: Evidence
     traces: tuple[Trace, ...]
@@ -92,13 +92,16 @@ class EvidenceBuilder:
         self.found(finding(code, message, locators=(self.places.locator(spot.place),)))
 
     def found(self, one: Finding) -> None:
+        """Note a finding about the whole evidence."""
         self._findings.append(one)
 
     def once(self, code: str, message: str, spot: Spot, *, severity: Severity | None = None) -> None:
         """A finding about the whole evidence, said once with the place where it was first seen."""
         if code not in self._noted:
             self._noted[code] = 1
-            self.found(finding(code, message, locators=(self.places.locator(spot.place, spot.pointer),), severity=severity))
+            self.found(
+                finding(code, message, locators=(self.places.locator(spot.place, spot.pointer),), severity=severity)
+            )
 
     def faults(self, faults: tuple[Fault, ...], spot: Spot) -> str | None:
         """Note what a text says in two ways; returns the code that taints what was read from it, or None."""
@@ -132,4 +135,6 @@ class EvidenceBuilder:
             trace.evidence_sha256 = self.evidence.sha256
             trace.records_calls = self.records_calls
         evidence = msgspec.structs.replace(self.evidence, dialect=self.dialect)
-        return Reading(evidence, tuple(traces), tuple(self._gaps), tuple(self._findings), self.counts, self.records_calls)
+        return Reading(
+            evidence, tuple(traces), tuple(self._gaps), tuple(self._findings), self.counts, self.records_calls
+        )

@@ -12,6 +12,7 @@ _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ue000-\uf8ff\ud800-\udfff\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
 )
+_SPELLINGS = ((0xFF, "\\x{:02x}"), (0xFFFF, "\\u{:04x}"), (0x10FFFF, "\\U{:08x}"))
 _BREAKS = re.compile(r"[\t\n ]+")
 
 
@@ -24,9 +25,7 @@ def visible(text: str) -> str:
 
 def _spell(match: re.Match[str]) -> str:
     code = ord(match.group())
-    if code <= 0xFF:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+    return next(shown.format(code) for limit, shown in _SPELLINGS if code <= limit)
 
 
 def one_line(text: str, limit: int = 120) -> str:

@@ -15,7 +15,8 @@ _SCALES = ((10**17, 1), (10**14, 10**3), (10**11, 10**6), (0, 10**9))
 
 def nanoseconds(raw: msgspec.Raw | None) -> int:
     """ISO 8601 (a naive time is UTC), or a number of seconds, milli-, micro- or nanoseconds told apart by its size;
-    -1 where it is no time."""
+    -1 where it is no time.
+    """
     if raw is None:
         return NOWHERE
     data = bytes(raw)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -11,7 +11,7 @@ from forensics.core.evidence import Locator
 from forensics.core.policy import BasePolicy
 
 
-class Level(str, Enum):
+class Level(StrEnum):
     """The most that any rerun of the trace may be, with what the policy file knows."""
 
     STATIC = "static"
@@ -45,10 +45,12 @@ class Verdict(msgspec.Struct, frozen=True):
 
     @property
     def cleared(self) -> bool:
+        """Whether the policy that was asked for has no reason to refuse."""
         return not self.reasons
 
     @property
     def level(self) -> Level:
+        """The most that a rerun may be: dynamic if strict clears, else inject if inject does, else static."""
         if not self.strict:
             return Level.DYNAMIC
         return Level.STATIC if self.inject else Level.INJECT
@@ -63,7 +65,8 @@ _SEAL: Any = object()
 
 class Clearance:
     """The sealed permission that a rerun takes. Made only by `Verdict.clear()`; bound to the digests of evidence,
-    rules and policy (the idea of fickling's loader: what was checked is what runs)."""
+    rules and policy (the idea of fickling's loader: what was checked is what runs).
+    """
 
     __slots__ = ("_verdict",)
 
@@ -79,10 +82,12 @@ class Clearance:
 
     @property
     def trace(self) -> str:
+        """The id of the trace that was cleared."""
         return self._verdict.trace
 
     @property
     def policy(self) -> BasePolicy:
+        """The policy under which it was cleared."""
         return self._verdict.policy
 
     @property

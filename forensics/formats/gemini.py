@@ -21,8 +21,10 @@ SPANS_ARE_COMPLETE = False
 
 
 def sniff(look: Look) -> int:
+    """How surely these messages carry this API's marks, 0 to 100."""
     return marks(look).get(NAME, 0)
 
 
 def read(source: Source, build: EvidenceBuilder) -> None:
+    """Walk the messages. Raises CorruptEvidenceError where nothing of it is JSON."""
     read_chat(source, build)

@@ -1,15 +1,19 @@
 """Which format is this evidence, and which module reads it? Scored by content alone; a tie is an error that says how
-to choose. Modules load only when they are asked (a table, the style of dissect.target)."""
+to choose. Modules load only when they are asked (a table, the style of dissect.target).
+"""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from forensics.errors import AmbiguousFormatError, UnknownFormatError
-from forensics.formats.shared.reader import Look, Reader, look_at
+from forensics.formats.shared.reader import SQLITE_MAGIC, Look, Reader, look_at
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from forensics.formats.shared.source import Source
 
 _MODULES: dict[str, str] = {
@@ -34,7 +38,7 @@ def names() -> tuple[str, ...]:
 
 def _third_parties() -> tuple[str, ...]:
     """The names in the entry-point group. Asked only when needed: reading the metadata of every package is slow."""
-    from importlib.metadata import entry_points  # noqa: PLC0415 - 50 ms that most runs don't need
+    from importlib.metadata import entry_points
 
     return tuple(sorted(e.name for e in entry_points(group=ENTRY_POINTS) if e.name not in _MODULES))
 
@@ -45,7 +49,7 @@ def reader(name: str) -> Reader:
     if module is not None:
         return cast("Reader", importlib.import_module(module))
     if name in _third_parties():
-        from importlib.metadata import entry_points  # noqa: PLC0415 - as above
+        from importlib.metadata import entry_points
 
         return cast("Reader", next(e for e in entry_points(group=ENTRY_POINTS) if e.name == name).load())
     message = f"there is no format named {name}"
@@ -60,7 +64,9 @@ def recognise(source: Source) -> Reader:
         best = sorted((*best, *_scores(look, _third_parties())), key=_best_first)
     if not best:
         message = f"the format is not recognised: {describe(look)}"
-        raise UnknownFormatError(message, hint="choose one with --input-format NAME; `forensics formats` lists what is read")
+        raise UnknownFormatError(
+            message, hint="choose one with --input-format NAME; `forensics formats` lists what is read"
+        )
     if len(best) > 1 and best[0][0] == best[1][0]:
         tied = ", ".join(name for score, name in best if score == best[0][0])
         message = f"the format is ambiguous: {tied} fit alike; {describe(look)}"
@@ -79,22 +85,24 @@ def _best_first(scored: tuple[int, str]) -> tuple[int, str]:
 
 def describe(look: Look) -> str:
     """What was seen of an evidence, in one line."""
-    if look.is_sqlite:
-        return "a SQLite database"
     if look.document is not None:
         return f"a JSON object with the keys {_keys(look.document)}"
     if look.array is not None:
         return f"a JSON array of {len(look.array)} items"
     if look.lines:
         return f"JSON lines with the keys {_keys(look.lines[0])}"
-    if not look.head:
-        return "an empty file"
-    if b"\x00" in look.head:
-        return "binary data"
-    start = look.head.lstrip()[:1]
-    return "JSON that breaks off or is damaged" if start in (b"{", b"[") else "no JSON"
+    return next(said for holds, said in _SEEN if holds(look.head))
 
 
-def _keys(fields: dict[str, object]) -> str:
+_SEEN: tuple[tuple[Callable[[bytes], bool], str], ...] = (
+    (lambda head: not head, "an empty file"),
+    (lambda head: head.startswith(SQLITE_MAGIC), "a SQLite database"),
+    (lambda head: b"\x00" in head, "binary data"),
+    (lambda head: head.lstrip()[:1] in (b"{", b"["), "JSON that breaks off or is damaged"),
+    (lambda _: True, "no JSON"),
+)
+
+
+def _keys(fields: Mapping[str, object]) -> str:
     shown = [k[:30] for k in list(fields)[:6]]
     return ", ".join(shown) + (", …" if len(fields) > len(shown) else "") if shown else "(none)"

@@ -1,5 +1,6 @@
 """Which fields does each document have? The published shapes of CONTRACT.md as frozen types; the JSON Schemas come
-from them, so a document and its schema can't part."""
+from them, so a document and its schema can't part.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ class Document(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc
     """The base of every part of a document: fields that hold their default are left out."""
 
 
-class Place(Document):
+class Place(Document, frozen=True):
     """A locator: where a fact stands in the evidence."""
 
     evidence: int
@@ -31,14 +32,14 @@ class Place(Document):
     pointer: str | None = None
 
 
-class Program(Document):
+class Program(Document, frozen=True):
     """The program that wrote the document."""
 
     name: str
     version: str
 
 
-class PolicyName(Document):
+class PolicyName(Document, frozen=True):
     """The policy in force; `as_of` is there only when one of its entries carries a date."""
 
     name: str
@@ -48,13 +49,13 @@ class PolicyName(Document):
     expired: list[str] = []
 
 
-class Digest(Document):
+class Digest(Document, frozen=True):
     """A digest, `sha256:` and hexadecimal digits."""
 
     digest: str
 
 
-class Fault(Document):
+class Fault(Document, frozen=True):
     """What is wrong with an evidence, and what to do."""
 
     code: str
@@ -62,7 +63,7 @@ class Fault(Document):
     hint: str
 
 
-class EvidenceRow(Document):
+class EvidenceRow(Document, frozen=True):
     """One evidence: `status` is read, partial or refused; `read_of` says how much of it was read."""
 
     name: str
@@ -99,7 +100,7 @@ class CountsRow(msgspec.Struct, frozen=True, kw_only=True):
     output_tokens: int
 
 
-class BasisRow(Document):
+class BasisRow(Document, frozen=True):
     """One piece of evidence for a class: its kind, its tier, a sentence, and what it says of each axis."""
 
     source: str
@@ -160,7 +161,7 @@ class CallRow(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "clas
     blocks: list[str]
 
 
-class MintedAt(Document):
+class MintedAt(Document, frozen=True):
     """The result that minted a value."""
 
     step: int
@@ -188,7 +189,7 @@ class HandleRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     uses: list[UseRow]
 
 
-class ReasonRow(Document):
+class ReasonRow(Document, frozen=True):
     """One reason to refuse."""
 
     code: str
@@ -223,7 +224,7 @@ class VerdictRow(msgspec.Struct, frozen=True, kw_only=True):
     policies: Rulings
 
 
-class RepeatRow(Document):
+class RepeatRow(Document, frozen=True):
     """What a rerun did with one call."""
 
     step: int
@@ -234,7 +235,7 @@ class RepeatRow(Document):
     original: str = ""
 
 
-class RerunOf(Document):
+class RerunOf(Document, frozen=True):
     """The run that this trace repeats, and how that is known."""
 
     trace: str
@@ -242,7 +243,7 @@ class RerunOf(Document):
     did: list[RepeatRow]
 
 
-class TraceRow(Document):
+class TraceRow(Document, frozen=True):
     """One agent run."""
 
     id: str
@@ -258,7 +259,7 @@ class TraceRow(Document):
     rerun_of: RerunOf | None = None
 
 
-class FindingRow(Document):
+class FindingRow(Document, frozen=True):
     """One finding, with at least one step or locator."""
 
     code: str
@@ -270,7 +271,6 @@ class FindingRow(Document):
     locators: list[Place]
     tags: list[str]
     trace: str | None = None
-
 
 
 class AuditDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -288,7 +288,8 @@ class AuditDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 class StepRow(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "class"}, omit_defaults=True):
     """One step: what it is, where it stands, what it says. `bytes` (only for a step that was asked for by number) is the
-    head of what stands in the evidence, as text; length (bytes) and digest are those of the whole."""
+    head of what stands in the evidence, as text; length (bytes) and digest are those of the whole.
+    """
 
     index: int
     trace: str
@@ -386,7 +387,7 @@ class FormatsDocument(msgspec.Struct, frozen=True, kw_only=True):
     formats: list[FormatRow]
 
 
-class PolicyEntryRow(Document):
+class PolicyEntryRow(Document, frozen=True):
     """One entry of a policy file as it was checked: `state` is in force, expired or unused."""
 
     what: str

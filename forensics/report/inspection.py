@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from forensics.core.jsonvalue import spell_surrogates, strict_value, text_of, value_of
 from forensics.core.trace import StepKind
 from forensics.report.compose import Numbering, audit_document, decision, moment, place, preview
-from forensics.report.documents import INSPECTION, InspectionDocument, PromptRow, StepRow, TupleRow
+from forensics.report.documents import INSPECTION, InspectionDocument, Place, PromptRow, StepRow, TupleRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,8 @@ def _steps(analysis: TraceAnalysis, first: int) -> list[StepRow]:
 
 def _parents(trace: Trace) -> list[list[int]]:
     """The steps that a step follows from: a call its turn, a result its call, a turn what it was shown since the last
-    turn of its agent; the causal graph holds the rest."""
+    turn of its agent; the causal graph holds the rest.
+    """
     turns = {trace.turn[r]: r for r in range(len(trace)) if trace.kind[r] == StepKind.MODEL}
     waiting: dict[int, list[int]] = {}
     out: list[list[int]] = []
@@ -74,7 +75,6 @@ def _step(analysis: TraceAnalysis, row: int, first: int, parents: list[int]) -> 
     step = trace.step(row)
     structured = step.kind in _VALUES and step.payload is not None
     where = place(step.locator)
-    assert where is not None
     base: dict[str, Any] = {} if step.call is None else _call_fields(analysis, step.call, first)
     return StepRow(
         index=first + row,
@@ -83,7 +83,7 @@ def _step(analysis: TraceAnalysis, row: int, first: int, parents: list[int]) -> 
         agent=spell_surrogates(step.agent),
         name=spell_surrogates(step.name),
         at=moment(trace.at[row]),
-        locator=where,
+        locator=where or Place(evidence=0),
         parents=parents,
         text=None if structured or step.payload is None else spell_surrogates(text_of(step.payload)),
         value=strict_value(value_of(step.payload)) if structured and step.payload is not None else None,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.core.sanitise import one_line
+from forensics.report.terminal_page import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,12 +80,12 @@ def _can_be_named(tool: ClassifiedTool) -> bool:
 
 
 def _comment(text: str) -> str:
-    return f"# {one_line(text, _WIDTH)}"
+    return f"# {short(text, _WIDTH)}"
 
 
 def _evidence(text: str) -> str:
     """A comment that stays one when the first # of every line is removed."""
-    return f"#   # {one_line(text, _WIDTH)}"
+    return f"#   # {short(text, _WIDTH)}"
 
 
 def quoted(text: str) -> str:

@@ -13,16 +13,31 @@ if TYPE_CHECKING:
     Head = AuditDocument | InspectionDocument
 
 _SHOWN = 20
+_FIRST = 3
 _LISTED = 12
 
 
 def not_read(page: Page, document: Head) -> None:
-    """One line for each evidence that could not be read: name, code, message, hint."""
-    for row in document.evidence:
-        if row.status == "refused":
-            error = row.error
-            why = "" if error is None else f": {error.code}: {short(error.message, 300)}; {short(error.hint, 300)}"
-            page.line(Span("NOT READ", "refused"), f" {name(row.name)}{why.removesuffix('; ')}", rest="         ")
+    """One line for each evidence that could not be read, before the verdicts; where they are many, after them."""
+    rows = _unread(document)
+    if not document.traces or len(rows) <= _FIRST:
+        _not_read(page, rows)
+    else:
+        count = f" {len(rows)} of {plural(len(document.evidence), 'evidence', 'evidences')}, named at the end"
+        page.line(Span("NOT READ", "refused"), count)
+        page.blank()
+
+
+def _unread(document: Head) -> list[EvidenceRow]:
+    return [row for row in document.evidence if row.status == "refused"]
+
+
+def _not_read(page: Page, rows: list[EvidenceRow]) -> None:
+    """Name, code, message, hint."""
+    for row in rows:
+        error = row.error
+        why = "" if error is None else f": {error.code}: {short(error.message, 300)}; {short(error.hint, 300)}"
+        page.line(Span("NOT READ", "refused"), f" {name(row.name)}{why.removesuffix('; ')}", rest="         ")
 
 
 def evidence(page: Page, document: Head) -> None:
@@ -33,9 +48,9 @@ def evidence(page: Page, document: Head) -> None:
         _row(page, row)
     if page.detail <= 0:
         page.more(len(rows) - _SHOWN)
-    unread = len(document.evidence) - len(rows)
+    unread = _unread(document)
     if unread:
-        page.line(f"{unread} of {plural(len(document.evidence), 'evidence', 'evidences')} not read", first="  ")
+        page.line(f"{len(unread)} of {plural(len(document.evidence), 'evidence', 'evidences')} not read", first="  ")
     _counts(page, document.counts)
     page.line(
         Span(
@@ -46,6 +61,9 @@ def evidence(page: Page, document: Head) -> None:
         first="  ",
         rest="    ",
     )
+    if document.traces and len(unread) > _FIRST:
+        page.blank()
+        _not_read(page, unread)
 
 
 def _row(page: Page, row: EvidenceRow) -> None:

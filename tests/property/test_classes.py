@@ -26,12 +26,18 @@ KNOWN_RESULTS = [r for r in Stability if r is not Stability.UNKNOWN]
 CLAIMABLE = [Source.DECLARATION]
 OURS = [s for s in Source if s not in (Source.OPERATOR, Source.DECLARATION)]
 
+SPEAKERS: dict[Tier, list[Source]] = {
+    Tier.OPERATOR: [Source.OPERATOR],
+    Tier.CLAIMED: CLAIMABLE,
+    Tier.PACK: OURS,
+}
+
 
 @st.composite
 def pieces(draw: st.DrawFn) -> ClassEvidence:
     """Any piece of evidence that the engine can give: claims are declarations, the operator's are the operator's."""
-    tier = draw(st.sampled_from(Tier))
-    sources = {Tier.OPERATOR: [Source.OPERATOR], Tier.CLAIMED: CLAIMABLE, Tier.PACK: OURS}[tier]
+    tier = draw(st.sampled_from(list(Tier)))
+    sources = SPEAKERS[tier]
     return ClassEvidence(
         source=draw(st.sampled_from(sources)),
         tier=tier,
@@ -67,7 +73,12 @@ def test_the_order_of_evidence_decides_nothing(evidence: list[ClassEvidence], ra
     shuffled = list(evidence)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     one, other = resolve(evidence), resolve(shuffled)
-    assert (one.effect, one.result, one.rests_on, one.scope) == (other.effect, other.result, other.rests_on, other.scope)
+    assert (one.effect, one.result, one.rests_on, one.scope) == (
+        other.effect,
+        other.result,
+        other.rests_on,
+        other.scope,
+    )
 
 
 @given(many, pieces())
@@ -90,7 +101,11 @@ def test_deleting_a_piece_that_lowers_never_makes_a_call_safe(evidence: list[Cla
     whole = resolve(evidence)
     unsafe = whole.tool_class is not ToolClass.IDEMPOTENT or not whole.vouched
     operator = evidence[index].tier is Tier.OPERATOR
-    if unsafe and not (operator and whole.effect is not Effect.NONE) and not (operator and _operator_raises_result(evidence, index)):
+    if (
+        unsafe
+        and not (operator and whole.effect is not Effect.NONE)
+        and not (operator and _operator_raises_result(evidence, index))
+    ):
         assert without.tool_class is not ToolClass.IDEMPOTENT or not without.vouched
 
 

@@ -6,7 +6,7 @@ Traces are made by the builder from random runs; each change is one that ARCHITE
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -16,13 +16,16 @@ from hypothesis import strategies as st
 from forensics.analysis.run import analyse_trace
 from forensics.core.build import Spot, TraceBuilder
 from forensics.core.classes import Effect, Stability
+from forensics.core.evidence import Evidence
 from forensics.core.jsonvalue import raw
 from forensics.core.policy import BasePolicy, Policy, ToolEntry
 from forensics.core.reading import EvidenceBuilder
-from forensics.core.evidence import Evidence
 from forensics.core.trace import StepKind, Trace
 from forensics.core.verdict import Clearance, Level, Reason, Verdict
 from forensics.rules import load_policy, load_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 RULES = load_rules()
 TODAY = datetime.date(2026, 11, 29)

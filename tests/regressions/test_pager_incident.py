@@ -7,12 +7,15 @@ import json
 import shutil
 import sqlite3
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import forensics
 from forensics.api import Options, examine
-from forensics.report.documents import TraceRow
+
+if TYPE_CHECKING:
+    from forensics.report.documents import TraceRow
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "samples"
@@ -37,7 +40,9 @@ def story(row: TraceRow) -> object:
     return {
         "calls": [(c.occurrence, c.tool, c.arguments, c.outcome, c.class_) for c in row.calls],
         "tools": {t.name: (t.class_, t.labels, t.effect, t.result, t.rests_on) for t in row.tools},
-        "handles": [(h.value, h.kind, h.minted.pointer, [(u.role, u.pointer, u.echo) for u in h.uses]) for h in row.handles],
+        "handles": [
+            (h.value, h.kind, h.minted.pointer, [(u.role, u.pointer, u.echo) for u in h.uses]) for h in row.handles
+        ],
         "level": row.verdict.level,
         "reasons": [(r.code, r.tool) for r in row.verdict.policies.strict.reasons],
     }

@@ -75,14 +75,15 @@ def read_chat(source: Source, build: EvidenceBuilder) -> None:
 Locate = Callable[[Payload], int]
 
 
-def _nowhere(raw: Payload) -> int:
+def _nowhere(_raw: Payload) -> int:
     """The place of a message that has none of its own: it stands in its line."""
     return NOWHERE
 
 
 class _Finder:
     """The places of messages inside a document: each stands after the one before, so one search goes through the file
-    once."""
+    once.
+    """
 
     def __init__(self, source: Source, places: Places, start: int) -> None:
         self._source, self._places, self._at = source, places, start
@@ -98,7 +99,8 @@ class _Finder:
 
 class _Begun(msgspec.Struct):
     """A conversation that was told: its trace, the keys of its messages so far, and the ids of the calls that a
-    recorded answer asked for."""
+    recorded answer asked for.
+    """
 
     trace_id: str
     keys: list[bytes] = []
@@ -110,7 +112,8 @@ class _Begun(msgspec.Struct):
 
     def is_retold_by(self, keys: list[bytes], asked: set[str]) -> bool:
         """Whether a longer prompt repeats calls that an answer of this conversation asked for, in other words than the
-        answer's own: the same conversation, told differently."""
+        answer's own: the same conversation, told differently.
+        """
         return len(keys) >= len(self.keys) and bool(self.asked & asked)
 
     def take(self, keys: list[bytes], one: Conversation) -> _Begun:
@@ -189,11 +192,14 @@ class _Walk:
 
     def _trace_of(self, one: Conversation) -> tuple[TraceBuilder, Lane, bool]:
         """The trace that this conversation goes on with, or a new one; a longer prompt that starts with all that an
-        earlier one held is the same conversation, one request later."""
+        earlier one held is the same conversation, one request later.
+        """
         keys = [m.key for m in one.prompt]
         begun = self.begun.setdefault(keys[0] if keys else b"", [])
         asked = {part.recorded_id for m in one.prompt for part in m.calls if part.recorded_id}
-        told = next((t for t in begun if t.goes_on_with(keys)), None) or next((t for t in begun if t.is_retold_by(keys, asked)), None)
+        told = next((t for t in begun if t.goes_on_with(keys)), None) or next(
+            (t for t in begun if t.is_retold_by(keys, asked)), None
+        )
         if told is not None and keys:
             told.take(keys, one)
             builder = self.build.trace(told.trace_id)
@@ -260,7 +266,9 @@ def _facts(tool: dict[str, object]) -> ToolFacts | None:
     if not isinstance(name, str):
         return None
     description = tool.get("description")
-    schema = next((tool[k] for k in ("parameters", "input_schema", "inputSchema", "parametersJsonSchema") if k in tool), None)
+    schema = next(
+        (tool[k] for k in ("parameters", "input_schema", "inputSchema", "parametersJsonSchema") if k in tool), None
+    )
     output = next((tool[k] for k in ("output_schema", "outputSchema") if k in tool), None)
     hints = tool.get("annotations")
     return ToolFacts(
@@ -278,7 +286,16 @@ def is_message(fields: Fields) -> bool:
     return "role" in fields or "parts" in fields or "lc" in fields or kind in _ITEM_TYPES or kind in ("human", "ai")
 
 
-_ITEM_TYPES = frozenset({"message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"})  # fmt: skip
+_ITEM_TYPES = frozenset(
+    {
+        "message",
+        "reasoning",
+        "function_call",
+        "function_call_output",
+        "custom_tool_call",
+        "custom_tool_call_output",
+    }
+)
 
 
 # one conversation ----------------------------------------------------------------------------------------------------
@@ -394,7 +411,7 @@ def join_items(items: tuple[Message, ...], base: str) -> tuple[Message, ...]:
 
 
 def _turn_of(run: list[Message], base: str) -> list[Message]:
-    if len(run) < 2:
+    if not run[1:]:
         return run
     texts = [m.text for m in run if m.text is not None]
     said = texts[0] if len(texts) == 1 else raw("\n".join(text_of(t) for t in texts)) if texts else None

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from forensics.formats.shared.reader import Look
 
-_ITEMS = frozenset({"function_call", "function_call_output", "reasoning", "custom_tool_call", "custom_tool_call_output"})
+_ITEMS = frozenset(
+    {"function_call", "function_call_output", "reasoning", "custom_tool_call", "custom_tool_call_output"}
+)
 _BLOCKS = {
     "tool_use": "anthropic-messages",
     "tool_result": "anthropic-messages",
@@ -30,10 +32,15 @@ _LISTS = ("messages", "contents", "input", "items")
 _WRAPPERS = ("request", "body")
 _BODIES = {"response": ("output", "responses_body"), "chat.completion": ("choices", "chat_body")}
 _LOOKED_AT = 40
-_FOREIGN = frozenset({"resourceSpans", "jsonrpc", "parentUuid", "export_version", "sessionId", "run_type", "dotted_order",
-                      "spans", "suite_name", "trajectory", "simulations", "schema_version", "mistake_agent", "projectHash",
-                      "app_name", "traj", "task_id", "trajectory_format", "info", "eval", "interactions", "answer_generation",
-                      "conversation_id", "$schemaVersion", "mode"})  # fmt: skip
+# Keys that say "another format": its messages are not the evidence, only a part of it.
+_FOREIGN = frozenset(
+    (
+        "$schemaVersion answer_generation app_name conversation_id dotted_order eval export_version "
+        "info interactions jsonrpc mistake_agent mode parentUuid projectHash "
+        "resourceSpans run_type schema_version sessionId simulations spans suite_name "
+        "task_id traj trajectory trajectory_format "
+    ).split()
+)
 
 
 def marks(look: Look) -> dict[str, int]:
@@ -61,24 +68,32 @@ def _messages(look: Look) -> list[Fields]:
 
 
 def _of_object(fields: Fields) -> list[Fields]:
+    """The messages in an object: the object itself, those of a request that it wraps, a response body, or its lists."""
     if _FOREIGN & fields.keys():
         return []
     if is_message(fields):
         return [fields] if "role" in fields or text(fields, "type") in _ITEMS or "lc" in fields else []
-    for wrapper in _WRAPPERS:
-        raw = fields.get(wrapper)
-        if raw is not None and not is_text(raw) and (found := _of_object(fields_of(raw))):
-            return found
+    return _wrapped(fields) or _body(fields) or _listed(fields)
+
+
+def _wrapped(fields: Fields) -> list[Fields]:
+    inner = (fields[name] for name in _WRAPPERS if name in fields and not is_text(fields[name]))
+    return next((found for raw in inner if (found := _of_object(fields_of(raw)))), [])
+
+
+def _body(fields: Fields) -> list[Fields]:
     body = _BODIES.get(text(fields, "object"))
     if body is not None and body[0] in fields:
         return [{body[1]: fields[body[0]]}]
-    for name in _LISTS:
-        raw = fields.get(name)
-        if raw is not None and not is_text(raw) and (found := _of_array(items_of(raw))):
-            return found
-        if raw is not None and name == "input" and is_text(raw) and present(fields, "model", "output") is not None:
-            return [{"responses_body": raw}]
+    asked = present(fields, "input")
+    if asked is not None and is_text(asked) and present(fields, "model", "output") is not None:
+        return [{"responses_body": asked}]
     return []
+
+
+def _listed(fields: Fields) -> list[Fields]:
+    lists = (fields[name] for name in _LISTS if name in fields and not is_text(fields[name]))
+    return next((found for raw in lists if (found := _of_array(items_of(raw)))), [])
 
 
 def _of_array(items: list[msgspec.Raw]) -> list[Fields]:

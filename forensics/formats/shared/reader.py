@@ -39,6 +39,7 @@ class Look(msgspec.Struct, frozen=True):
 
     @property
     def is_sqlite(self) -> bool:
+        """Whether the file is a SQLite database."""
         return self.head.startswith(SQLITE_MAGIC)
 
     def items(self) -> list[Fields]:

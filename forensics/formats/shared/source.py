@@ -21,6 +21,7 @@ from forensics.errors import EvidenceError, LimitExceededError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from io import BufferedReader
     from typing import BinaryIO
 
 SIZE_LIMIT = 2 * 1024**3
@@ -102,7 +103,7 @@ def _state(path: Path) -> tuple[int, int]:
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
+def _opened(path: Path) -> Iterator[BufferedReader]:
     try:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
@@ -124,7 +125,7 @@ def _check_size(size: int, name: str) -> None:
         raise LimitExceededError(message, hint="split it, or name the part that matters", code="size_limit")
 
 
-def _map(file: BinaryIO, name: str) -> Source:
+def _map(file: BufferedReader, name: str) -> Source:
     digest = hashlib.file_digest(file, "sha256").hexdigest()
     if os.fstat(file.fileno()).st_size == 0:
         return Source(name, memoryview(b""), digest)

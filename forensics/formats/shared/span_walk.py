@@ -260,7 +260,7 @@ class TraceWalk:
         return lane
 
     def _check_begin(self, span: Span, prompt: Said) -> None:
-        """Turns before the user's last message are an earlier run's; turns after it are of this run and have no span."""
+        """Turns before the user's last message are an earlier run's; turns after it are this run's and have no span."""
         for message in reversed(prompt.messages):
             if message.step_kind is StepKind.USER:
                 return

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,40 +12,49 @@ from forensics.core.jsonvalue import value_of
 from forensics.core.trace import Outcome, StepKind, Trace
 from forensics.errors import EvidenceError
 
-CHAT_CALL = {
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CHAT_CALL: dict[str, Any] = {
     "role": "assistant",
     "content": None,
     "tool_calls": [{"id": "call_a", "type": "function", "function": {"name": "pay", "arguments": '{"to": "bob"}'}}],
 }
-CHAT = [
+CHAT: list[dict[str, Any]] = [
     {"role": "user", "content": "pay bob"},
     CHAT_CALL,
     {"role": "tool", "tool_call_id": "call_a", "content": '{"tx": "tx_12"}'},
     {"role": "assistant", "content": "paid tx_12"},
 ]
-ANTHROPIC = [
+ANTHROPIC: list[dict[str, Any]] = [
     {"role": "user", "content": "pay bob"},
     {"role": "assistant", "content": [{"type": "tool_use", "id": "call_a", "name": "pay", "input": {"to": "bob"}}]},
     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_a", "content": '{"tx": "tx_12"}'}]},
     {"role": "assistant", "content": [{"type": "text", "text": "paid tx_12"}]},
 ]
-RESPONSES = [
+RESPONSES: list[dict[str, Any]] = [
     {"role": "user", "content": "pay bob"},
     {"type": "reasoning", "id": "rs_1", "summary": []},
     {"type": "function_call", "id": "fc_1", "call_id": "call_a", "name": "pay", "arguments": '{"to": "bob"}'},
     {"type": "function_call_output", "call_id": "call_a", "output": '{"tx": "tx_12"}'},
     {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "paid tx_12"}]},
 ]
-GEMINI = [
+GEMINI: list[dict[str, Any]] = [
     {"role": "user", "parts": [{"text": "pay bob"}]},
     {"role": "model", "parts": [{"functionCall": {"id": "call_a", "name": "pay", "args": {"to": "bob"}}}]},
     {"role": "user", "parts": [{"functionResponse": {"id": "call_a", "name": "pay", "response": {"tx": "tx_12"}}}]},
     {"role": "model", "parts": [{"text": "paid tx_12"}]},
 ]
-CHAT_BODY = {"choices": [{"finish_reason": "stop", "message": CHAT[-1]}], "usage": {"prompt_tokens": 5, "completion_tokens": 3}}
+CHAT_BODY = {
+    "choices": [{"finish_reason": "stop", "message": CHAT[-1]}],
+    "usage": {"prompt_tokens": 5, "completion_tokens": 3},
+}
 ANTHROPIC_BODY = {"type": "message", "usage": {"input_tokens": 5, "output_tokens": 3}, **ANTHROPIC[-1]}
 RESPONSES_BODY = {"object": "response", "output": [RESPONSES[-1]], "usage": {"input_tokens": 5, "output_tokens": 3}}
-GEMINI_BODY = {"candidates": [{"content": GEMINI[-1]}], "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 3}}
+GEMINI_BODY = {
+    "candidates": [{"content": GEMINI[-1]}],
+    "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 3},
+}
 
 CONTAINERS: dict[str, tuple[str, Any]] = {
     "chat list": ("openai-chat", CHAT),
@@ -101,7 +109,10 @@ def test_one_message_a_line_is_one_run(tmp_path: Path, messages: list[Any]) -> N
 
 
 def test_a_request_log_tells_a_growing_history_once(tmp_path: Path) -> None:
-    first = {"request": {"messages": CHAT[:1]}, "response": {"choices": [{"finish_reason": "tool_calls", "message": CHAT_CALL}]}}
+    first = {
+        "request": {"messages": CHAT[:1]},
+        "response": {"choices": [{"finish_reason": "tool_calls", "message": CHAT_CALL}]},
+    }
     second = {"request": {"messages": CHAT[:3]}, "response": CHAT_BODY}
     (trace,) = load(write_lines(tmp_path, [first, second]))
     holds_the_payment(trace)
@@ -111,7 +122,10 @@ def test_a_request_log_tells_a_growing_history_once(tmp_path: Path) -> None:
 
 
 def test_a_later_prompt_that_tells_other_arguments_contradicts_the_answer(tmp_path: Path) -> None:
-    first = {"request": {"messages": CHAT[:1]}, "response": {"choices": [{"finish_reason": "tool_calls", "message": CHAT_CALL}]}}
+    first = {
+        "request": {"messages": CHAT[:1]},
+        "response": {"choices": [{"finish_reason": "tool_calls", "message": CHAT_CALL}]},
+    }
     edited = json.loads(json.dumps(CHAT[:3]).replace("bob", "eve").replace("pay eve", "pay bob"))
     (trace,) = load(write_lines(tmp_path, [first, {"request": {"messages": edited}, "response": CHAT_BODY}]))
     assert [f.code for f in trace.findings] == ["inconsistent_tuple"]
@@ -135,7 +149,12 @@ def test_separate_conversations_are_separate_traces(tmp_path: Path) -> None:
 
 
 def test_offered_tools_become_facts(tmp_path: Path) -> None:
-    tools = [{"type": "function", "function": {"name": "pay", "description": "Pay somebody.", "parameters": {"type": "object"}}}]
+    tools = [
+        {
+            "type": "function",
+            "function": {"name": "pay", "description": "Pay somebody.", "parameters": {"type": "object"}},
+        }
+    ]
     (trace,) = load(write(tmp_path, {"messages": CHAT, "tools": tools}))
     facts = trace.facts["pay"]
     assert (facts.description, facts.input_schema) == ("Pay somebody.", {"type": "object"})
@@ -147,7 +166,9 @@ def test_parallel_calls_without_ids_are_paired_only_where_the_results_tell(tmp_p
     def run(*orders: int) -> Trace:
         parts = [{"functionCall": {"name": "refund", "args": {"order": n}}} for n in (1, 2)]
         shown = [{"functionResponse": {"name": "refund", "response": {"order": n, "ok": True}}} for n in orders]
-        (trace,) = load(write(tmp_path, {"contents": [{"role": "model", "parts": parts}, {"role": "user", "parts": shown}]}))
+        (trace,) = load(
+            write(tmp_path, {"contents": [{"role": "model", "parts": parts}, {"role": "user", "parts": shown}]})
+        )
         return trace
 
     assert [c.blocks for c in run(1, 2).calls] == [(), ()]
@@ -162,7 +183,12 @@ def test_a_provider_run_tool_is_a_call_with_its_result(tmp_path: Path) -> None:
     ]
     (trace,) = load(write(tmp_path, items))
     (call,) = trace.calls
-    assert (call.tool, call.server, call.boundary.value, call.outcome) == ("search", "web", "provider_tool", Outcome.RECORDED)
+    assert (call.tool, call.server, call.boundary.value, call.outcome) == (
+        "search",
+        "web",
+        "provider_tool",
+        Outcome.RECORDED,
+    )
 
 
 def test_a_turn_that_ended_to_call_tools_and_shows_none_is_a_gap(tmp_path: Path) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from forensics.api import examine, load
 from forensics.core.jsonvalue import value_of
 from forensics.core.trace import Outcome, StepKind
-from forensics.report.documents import AuditDocument
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from forensics.report.documents import AuditDocument
 
 CALL = {"type": "tool_call", "id": "c1", "name": "set_limit", "args": {"user": 7}}
 RESULT = {"type": "tool_result", "call_id": "c1", "result": "ok"}
@@ -31,8 +34,14 @@ def audit(path: Path) -> AuditDocument:
     ("call", "result"),
     [
         (CALL, RESULT),
-        ({"type": "call", "call_id": "c1", "tool": "set_limit", "arguments": {"user": 7}}, {"type": "tool", "call": "c1", "output": "ok"}),
-        ({"kind": "tool_use", "id": "c1", "tool_name": "set_limit", "input": '{"user": 7}'}, {"kind": "observation", "tool_call_id": "c1", "content": "ok"}),
+        (
+            {"type": "call", "call_id": "c1", "tool": "set_limit", "arguments": {"user": 7}},
+            {"type": "tool", "call": "c1", "output": "ok"},
+        ),
+        (
+            {"kind": "tool_use", "id": "c1", "tool_name": "set_limit", "input": '{"user": 7}'},
+            {"kind": "observation", "tool_call_id": "c1", "content": "ok"},
+        ),
     ],
 )
 def test_synonyms_tell_the_same_call(tmp_path: Path, call: dict[str, Any], result: dict[str, Any]) -> None:
@@ -53,7 +62,9 @@ def test_a_model_line_that_names_a_tool_is_a_turn_and_its_call(tmp_path: Path) -
 
 
 def test_a_trace_field_parts_the_log_into_runs(tmp_path: Path) -> None:
-    path = log(tmp_path, {**CALL, "run_id": "a"}, {**CALL, "run_id": "b"}, {**RESULT, "run_id": "a"}, {**RESULT, "run_id": "b"})
+    path = log(
+        tmp_path, {**CALL, "run_id": "a"}, {**CALL, "run_id": "b"}, {**RESULT, "run_id": "a"}, {**RESULT, "run_id": "b"}
+    )
     document = audit(path)
     assert [t.id for t in document.traces] == ["a", "b"]
     assert [c.id for t in document.traces for c in t.calls] == ["c1#1", "c1#2"]
@@ -75,7 +86,11 @@ def test_a_line_separator_inside_a_text_cuts_no_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("damage", "code"),
-    [(b'{"type": "tool_result", "call_id": "c1", "resu', "malformed_line"), (b"\x00" * 40, "nul_padding"), (b"[1]", "malformed_line")],
+    [
+        (b'{"type": "tool_result", "call_id": "c1", "resu', "malformed_line"),
+        (b"\x00" * 40, "nul_padding"),
+        (b"[1]", "malformed_line"),
+    ],
 )
 def test_a_bad_line_is_named_and_the_rest_is_read(tmp_path: Path, damage: bytes, code: str) -> None:
     document = audit(log(tmp_path, CALL, damage, RESULT))
@@ -92,7 +107,9 @@ def test_a_bad_line_is_named_and_the_rest_is_read(tmp_path: Path, damage: bytes,
 
 def test_a_key_that_stands_twice_refuses_injection_wherever_it_stands(tmp_path: Path) -> None:
     inside = b'{"type": "tool_call", "id": "c1", "name": "grant", "args": {"role": "a", "role": "b"}}'
-    embedded = b'{"type": "tool_call", "id": "c1", "name": "grant", "args": "{\\"role\\": \\"a\\", \\"role\\": \\"b\\"}"}'
+    embedded = (
+        b'{"type": "tool_call", "id": "c1", "name": "grant", "args": "{\\"role\\": \\"a\\", \\"role\\": \\"b\\"}"}'
+    )
     outside = b'{"type": "tool_call", "id": "c1", "name": "grant", "name": "revoke", "args": {}}'
     for line in (inside, embedded, outside):
         document = audit(log(tmp_path, line, RESULT))
