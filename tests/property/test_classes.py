@@ -23,8 +23,8 @@ from forensics.core.classes import (
 
 KNOWN_EFFECTS = [e for e in Effect if e is not Effect.UNKNOWN]
 KNOWN_RESULTS = [r for r in Stability if r is not Stability.UNKNOWN]
-CLAIMABLE = [Source.DECLARATION]
-OURS = [s for s in Source if s not in (Source.OPERATOR, Source.DECLARATION)]
+CLAIMABLE: list[Source] = [Source.DECLARATION]
+OURS: list[Source] = [s for s in Source if s not in (Source.OPERATOR, Source.DECLARATION)]
 
 SPEAKERS: dict[Tier, list[Source]] = {
     Tier.OPERATOR: [Source.OPERATOR],

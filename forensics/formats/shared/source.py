@@ -21,7 +21,7 @@ from forensics.errors import EvidenceError, LimitExceededError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from io import BufferedReader
+    from io import BufferedRandom, BufferedReader
     from typing import BinaryIO
 
 SIZE_LIMIT = 2 * 1024**3
@@ -125,7 +125,7 @@ def _check_size(size: int, name: str) -> None:
         raise LimitExceededError(message, hint="split it, or name the part that matters", code="size_limit")
 
 
-def _map(file: BufferedReader, name: str) -> Source:
+def _map(file: BufferedReader | BufferedRandom, name: str) -> Source:
     digest = hashlib.file_digest(file, "sha256").hexdigest()
     if os.fstat(file.fileno()).st_size == 0:
         return Source(name, memoryview(b""), digest)
