@@ -114,7 +114,7 @@ def shared(*names: str, formats: tuple[str, ...] = TEXT_JSON) -> Option:
 
     def wrap(body: Body) -> Body:
         @functools.wraps(body)
-        def run(**given: Any) -> int:  # noqa: ANN401 - click hands over whatever the options hold
+        def run(**given: Any) -> int:
             from forensics.cli.config import settle
 
             asked = {name: given.pop(name) for name in (*(["format"] if formats else []), *names)}

@@ -54,7 +54,7 @@ Shell completion, for bash (zsh and fish alike):
 class LazyGroup(click.Group):
     """A group whose commands are named in a table of name to (module, help) and imported on demand."""
 
-    def __init__(self, name: str | None = None, *, table: dict[str, tuple[str, str]], **more: Any) -> None:  # noqa: ANN401 - click's own
+    def __init__(self, name: str | None = None, *, table: dict[str, tuple[str, str]], **more: Any) -> None:
         super().__init__(name, **more)
         self.table = table
 
@@ -86,7 +86,7 @@ class LazyGroup(click.Group):
 class Program(LazyGroup):
     """The outermost group. It turns every way a command can end into an exit code (CONTRACT: exit codes)."""
 
-    def main(self, *args: Any, **extra: Any) -> NoReturn:  # noqa: ANN401 - click's own
+    def main(self, *args: Any, **extra: Any) -> NoReturn:
         """Run and leave with the exit code."""
         extra["standalone_mode"] = False
         try:

@@ -27,15 +27,15 @@ def draft(document: ClassificationDocument, evidence: Sequence[str]) -> str:
 
 def _lines(document: ClassificationDocument, evidence: Sequence[str]) -> Iterator[str]:
     yield _comment(f"A draft from {', '.join(evidence)}, by {document.tool.name} {document.tool.version}.")
-    yield "# Nothing here vouches for a tool yet. For what you know yourself, remove the # before the entry (and before"
-    yield "# the word above the list), and fill in because and by. The words of a trace about its own tools are claims."
+    yield "## Nothing here vouches for a tool yet. For what you know yourself, remove the single # before the entry and"
+    yield "## before the word above the list, and fill in what is empty. What a trace says of its own tools is a claim."
     yield "schema: forensics/policy/v1"
     yield "name: draft"
     yield "extends: strict"
     servers = list(dict.fromkeys(tool.server for tool in document.tools if tool.server is not None))
     if servers:
         yield ""
-        yield "# Whose own declarations count:"
+        yield "## Whose own declarations count:"
         yield "# trust:"
         yield from (f"#   - server: {quoted(server)}" for server in servers)
     yield ""
@@ -43,7 +43,7 @@ def _lines(document: ClassificationDocument, evidence: Sequence[str]) -> Iterato
     for tool in document.tools:
         yield from _tool(tool)
     yield ""
-    yield "# The only tools that a rerun may really run; they still need effect none:"
+    yield "## The only tools that a rerun may really run; they still need effect none:"
     yield "# execute: []"
 
 
@@ -70,8 +70,8 @@ def _basis(piece: BasisRow) -> str:
 
 
 def _known(word: str) -> str:
-    """The word, or nothing where it is unknown: the entry is then no valid one until a person fills it in."""
-    return "" if word == "unknown" else word
+    """The word, or an empty one where it is unknown: the entry is then no valid one until a person fills it in."""
+    return '""' if word == "unknown" else word
 
 
 def _can_be_named(tool: ClassifiedTool) -> bool:
@@ -80,12 +80,12 @@ def _can_be_named(tool: ClassifiedTool) -> bool:
 
 
 def _comment(text: str) -> str:
-    return f"# {short(text, _WIDTH)}"
+    return f"## {short(text, _WIDTH)}"
 
 
 def _evidence(text: str) -> str:
     """A comment that stays one when the first # of every line is removed."""
-    return f"#   # {short(text, _WIDTH)}"
+    return f"#   ## {short(text, _WIDTH)}"
 
 
 def quoted(text: str) -> str:

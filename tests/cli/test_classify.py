@@ -1,0 +1,123 @@
+"""Are inventories and lists of calls read in every form, and classified in their order?"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from forensics.cli.program import program
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOOLS: list[dict[str, Any]] = [
+    {
+        "name": "get_invoice",
+        "server": "billing",
+        "description": "Get one invoice.",
+        "annotations": {"readOnlyHint": True},
+    },
+    {"name": "send_invoice", "server": "billing", "description": "Send an invoice by mail."},
+]
+
+
+def classify(option: str, path: Path, *more: str) -> Result:
+    return CliRunner().invoke(program, ["classify", option, str(path), *more])
+
+
+def rows(result: Result) -> list[dict[str, Any]]:
+    assert result.exit_code == 0, result.output
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def as_lines() -> str:
+    return "".join(json.dumps(tool) + "\n" for tool in TOOLS)
+
+
+def as_table() -> str:
+    head = "tool_name\tserver\tdescription\tannotations\n"
+    return head + "".join(
+        "\t".join([tool["name"], tool["server"], tool["description"], json.dumps(tool.get("annotations", {}))]) + "\n"
+        for tool in TOOLS
+    )
+
+
+def as_mcp() -> str:
+    listed = [{key: value for key, value in tool.items() if key != "server"} for tool in TOOLS]
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"server": "billing", "tools": listed}})
+
+
+@pytest.mark.parametrize("form", [as_lines, as_table, as_mcp, lambda: json.dumps(TOOLS)])
+def test_every_form_of_an_inventory_says_the_same(form: Any, tmp_path: Path) -> None:
+    path = tmp_path / "tools"
+    path.write_text(form(), encoding="utf-8")
+    found = rows(classify("--tools", path, "--format", "jsonl"))
+    assert [(r["name"], r["server"], r["effect"]) for r in found] == [
+        ("get_invoice", "billing", "none"),
+        ("send_invoice", "billing", "irreversible"),
+    ]
+    assert found[0]["rests_on"] == "words"
+
+
+def test_a_trusted_server_s_declaration_counts(tmp_path: Path) -> None:
+    tools, policy = tmp_path / "tools.jsonl", tmp_path / "policy.yaml"
+    tools.write_text(as_lines())
+    policy.write_text("schema: forensics/policy/v1\nname: t\nextends: strict\ntrust:\n  - server: billing\n")
+    found = rows(classify("--tools", tools, "--policy", str(policy), "--format", "jsonl"))
+    assert found[0]["rests_on"] == "declaration"
+
+
+def test_calls_are_classified_by_arguments_and_result(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    calls = [
+        {"tool": "http_request", "arguments": {"method": "DELETE", "url": "/a"}},
+        {"tool": "lookup", "arguments": {}, "result": {"status": "created", "id": "abc"}},
+        {"tool": "lookup", "arguments": {}},
+    ]
+    path.write_text("".join(json.dumps(call) + "\n" for call in calls))
+    found = rows(classify("--calls", path, "--format", "jsonl"))
+    assert [r["tool"] for r in found] == ["http_request", "lookup", "lookup"]
+    assert found[0]["effect"] not in ("none", "unknown")
+    assert found[1]["effect"] not in ("none", "unknown")
+    assert any(piece["source"] == "result" for piece in found[1]["basis"])
+    assert all(piece["source"] != "result" for piece in found[2]["basis"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "lists nothing"),
+        ('{"name": "a"}\nnot json\n', "line 2: "),
+        ('{"name": "a"}\n{"x": 1}\n[]\n', "no object with a name: line 2, line 3"),
+        ('{"name": "a", "name": "b"}\n{"name": "c"}\n', "stands 2 times"),
+        ("name\tdescription\n\tx\n", "line 2"),
+    ],
+)
+def test_a_faulty_inventory_is_refused_with_its_line(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "tools.jsonl"
+    path.write_text(text)
+    result = classify("--tools", path)
+    assert result.exit_code == 3
+    assert result.stdout == ""
+    assert said in result.stderr
+
+
+def test_the_text_reads_like_an_argument(tmp_path: Path) -> None:
+    path = tmp_path / "tools.jsonl"
+    path.write_text(as_lines() + '{"name": "frobnicate"}\n')
+    said = " ".join(classify("--tools", path).stdout.split())
+    assert said.startswith(
+        "=~ idempotent and volatile: get_invoice of billing effect none, result volatile; rests on words"
+    )
+    assert "no weight declaration (claimed): " in said
+    assert "for name (pack): the name says 'get' -> effect none [words.read" in said
+    assert "missing two independent kinds of evidence" in said
+
+
+def test_tools_of_a_trace_stand_once_whatever_the_number_of_runs(samples: Path) -> None:
+    found = rows(CliRunner().invoke(program, ["classify", str(samples / "pager.db"), "--format", "jsonl"]))
+    assert [r["name"] for r in found] == ["query_metrics", "pager.trigger", "incident.annotate"]
+    assert {"side-effecting", "handle-returning"} <= set(found[1]["labels"])

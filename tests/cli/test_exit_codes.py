@@ -1,0 +1,168 @@
+"""Does each command end with the exit code of the contract, and say on which stream what it should?"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from forensics.cli.program import program
+
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+PAGER, READONLY = str(SAMPLES / "pager.chat.json"), str(SAMPLES / "readonly.responses.json")
+POLICY = str(SAMPLES / "policies" / "readonly.yaml")
+
+CASES = [
+    (["audit", PAGER], 1),
+    (["audit", READONLY, "--policy", POLICY], 0),
+    (["audit", READONLY, "--policy", POLICY, "--fail-on", "info"], 0),
+    (["audit", PAGER, "--policy", "inject"], 0),
+    (["audit", PAGER, "--policy", "inject", "--fail-on", "info"], 1),
+    (["audit", "no-such-file.json"], 3),
+    (["audit", PAGER, "no-such-file.json"], 3),
+    (["audit", POLICY], 3),
+    (["audit"], 2),
+    (["audit", PAGER, "--fail-on", "loud"], 2),
+    (["audit", PAGER, "--input-format", "nonsense"], 2),
+    (["audit", PAGER, "--policy", "no-such-policy.yaml"], 2),
+    (["audit", PAGER, "--as-of", "yesterday"], 2),
+    (["audit", PAGER, "--trace", "no-such-trace"], 2),
+    (["audit", "https://example.invalid/trace.json"], 2),
+    (["inspect", PAGER], 0),
+    (["inspect", PAGER, "--step", "7"], 0),
+    (["inspect", PAGER, "--step", "12"], 2),
+    (["inspect", "no-such-file.json"], 3),
+    (["classify", PAGER], 0),
+    (["classify", "no-such-file.json"], 3),
+    (["classify"], 2),
+    (["classify", PAGER, "--tools", PAGER], 2),
+    (["policy", "draft", PAGER], 0),
+    (["policy", "draft", "no-such-file.json"], 3),
+    (["policy", "check", POLICY], 0),
+    (["policy", "check", PAGER], 2),
+    (["formats"], 0),
+    (["schema"], 0),
+    (["schema", "audit"], 0),
+    (["schema", "nonsense"], 2),
+    (["nonsense"], 2),
+    ([], 2),
+    (["--help"], 0),
+    (["--version"], 0),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    CASES,
+    ids=lambda value: " ".join(Path(a).name for a in value) if isinstance(value, list) else "",
+)
+def test_exit_code(arguments: list[str], code: int) -> None:
+    result = CliRunner().invoke(program, arguments)
+    assert result.exit_code == code, result.output
+    if code == 2:
+        assert result.stdout == ""
+        assert result.stderr
+
+
+def test_a_step_out_of_range_names_the_range() -> None:
+    result = CliRunner().invoke(program, ["inspect", PAGER, "--step", "12"])
+    assert "the steps are 0 to 11" in result.stderr
+
+
+def test_a_missing_trace_names_those_that_are_there() -> None:
+    result = CliRunner().invoke(program, ["audit", PAGER, "--trace", "other"])
+    assert "trace-0" in result.stderr
+
+
+def test_every_evidence_has_its_row_beside_a_bad_one() -> None:
+    result = CliRunner().invoke(program, ["audit", PAGER, "no-such-file.json", "--format", "json"])
+    rows = json.loads(result.stdout)["evidence"]
+    assert [row["status"] for row in rows] == ["read", "refused"]
+    assert rows[1]["error"]["code"] == "evidence_missing"
+
+
+def test_bad_evidence_says_name_code_message_and_hint() -> None:
+    result = CliRunner().invoke(program, ["audit", "no-such-file.json"])
+    said = " ".join(result.stdout.split())
+    assert said.startswith(
+        "NOT READ no-such-file.json: evidence_missing: there is no file no-such-file.json; check the path"
+    )
+
+
+def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = CliRunner().invoke(program, ["audit", "-"], input=Path(PAGER).read_bytes())
+    assert result.exit_code == 1
+    assert "pg_8812 minted in step 7 by pager.trigger" in result.stdout
+
+
+# a fault of ours -----------------------------------------------------------------------------------------------------
+
+
+class BrokenError(Exception):
+    """A fault whose text quotes the trace."""
+
+
+def test_a_fault_is_reported_without_the_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_unused: object) -> None:
+        raise BrokenError("SECRET of the trace")
+
+    monkeypatch.delenv("FORENSICS_DEBUG", raising=False)
+    monkeypatch.setattr("forensics.api.examine", fail)
+    result = CliRunner().invoke(program, ["audit", PAGER])
+    assert result.exit_code == 70
+    assert result.stdout == ""
+    assert "fault of forensics; please report it" in result.stderr
+    assert "BrokenError in cli/commands/audit.py:" in result.stderr
+    assert "Python 3." in result.stderr
+    assert "SECRET" not in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_the_traceback_is_there_for_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_unused: object) -> None:
+        raise BrokenError("asked\x1b[2J for")
+
+    monkeypatch.setenv("FORENSICS_DEBUG", "1")
+    monkeypatch.setattr("forensics.api.examine", fail)
+    result = CliRunner().invoke(program, ["audit", PAGER])
+    assert result.exit_code == 70
+    assert "Traceback" in result.stderr
+    assert "\x1b" not in result.stderr
+
+
+# ends from outside ---------------------------------------------------------------------------------------------------
+
+
+def _command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "forensics", *arguments]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
+def test_an_interrupt_ends_with_130_and_nothing_half_written() -> None:
+    process = subprocess.Popen(
+        _command("audit", "-"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    process.stdin.write(b" " * (1 << 21))  # more than a pipe holds: it returns when the command is reading
+    process.stdin.flush()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == b""
+    assert b"Traceback" not in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes as POSIX has them")
+def test_a_reader_that_leaves_ends_it_quietly_with_the_code_of_the_verdict() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = subprocess.run(_command("audit", PAGER), stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert process.stderr == b""
+    assert process.returncode == 1

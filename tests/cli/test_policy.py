@@ -1,0 +1,95 @@
+"""Does a drafted policy vouch for nothing, and does a check say what each entry does?"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from click.testing import CliRunner
+
+from forensics.cli.program import program
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def check(*arguments: str | Path) -> list[dict[str, Any]]:
+    result = CliRunner().invoke(program, ["policy", "check", *map(str, arguments), "--format", "json"])
+    assert result.exit_code == 0, result.output
+    entries: list[dict[str, Any]] = json.loads(result.stdout)["entries"]
+    return entries
+
+
+def policy(folder: Path, entries: str) -> Path:
+    path = folder / "policy.yaml"
+    path.write_text(f"schema: forensics/policy/v1\nname: test\nextends: strict\n{entries}")
+    return path
+
+
+def entry(tool: str, expires: str = "") -> str:
+    more = f"    expires: {expires}\n" if expires else ""
+    return f'  - tool: "{tool}"\n    effect: none\n    result: stable\n    because: "known"\n    by: "me"\n{more}'
+
+
+def test_a_draft_names_every_tool_and_vouches_for_none(samples: Path, tmp_path: Path) -> None:
+    drafted = CliRunner().invoke(program, ["policy", "draft", str(samples / "pager.db")]).stdout
+    assert all(f'#   - tool: "{tool}"' in drafted for tool in ("query_metrics", "pager.trigger", "incident.annotate"))
+    path = tmp_path / "draft.yaml"
+    path.write_text(drafted, encoding="utf-8")
+    assert check(path, samples / "pager.db") == []
+
+
+def test_a_draft_without_its_marks_waits_for_a_person(samples: Path, tmp_path: Path) -> None:
+    """An entry with nothing filled in is no valid one: because and by are empty."""
+    drafted = CliRunner().invoke(program, ["policy", "draft", str(samples / "readonly.db")]).stdout
+    lines = drafted.splitlines()
+    start = lines.index("# tools:")
+    opened = [*lines[:start], *(line.removeprefix("# ") for line in lines[start:] if "execute" not in line)]
+    path = tmp_path / "draft.yaml"
+    path.write_text("\n".join(opened) + "\n", encoding="utf-8")
+    result = CliRunner().invoke(program, ["policy", "check", str(path)])
+    assert result.exit_code == 2
+    assert "because is empty" in result.stderr
+    assert "by is empty" in result.stderr
+    path.write_text(path.read_text().replace('because: ""', 'because: "seen"').replace('by: ""', 'by: "me"'))
+    assert [row["state"] for row in check(path, samples / "readonly.db")] == ["in force", "in force"]
+
+
+def test_each_entry_says_what_it_changes(samples: Path) -> None:
+    rows = check(samples / "policies" / "readonly.yaml", samples / "readonly.responses.json")
+    assert [row["state"] for row in rows] == ["in force", "in force"]
+    for row in rows:
+        assert any("level of trace" in change and change.endswith("inject -> dynamic") for change in row["changes"])
+
+
+def test_expired_and_unused_entries_are_named(samples: Path, tmp_path: Path) -> None:
+    path = policy(
+        tmp_path, "tools:\n" + entry("read_file", "2026-01-01") + entry("nobody_calls_this") + entry("get_config")
+    )
+    rows = check(path, samples / "readonly.db", "--as-of", "2026-06-01")
+    assert [row["state"] for row in rows] == ["expired", "unused", "in force"]
+    assert rows[0]["expires"] == "2026-01-01"
+    assert [row["line"] for row in rows] == [5, 11, 16]
+    early = check(path, samples / "readonly.db", "--as-of", "2025-06-01")
+    assert early[0]["state"] == "in force"
+
+
+def test_without_evidence_nothing_is_unused(tmp_path: Path) -> None:
+    rows = check(policy(tmp_path, 'trust:\n  - server: "x"\ntools:\n' + entry("anything") + 'execute: ["anything"]\n'))
+    assert [row["state"] for row in rows] == ["in force"] * 3
+
+
+def test_trust_in_a_server_changes_what_its_tools_rest_on(samples: Path, tmp_path: Path) -> None:
+    (row,) = check(policy(tmp_path, 'trust:\n  - server: "oncall"\n'), samples / "pager.db")
+    assert row["state"] == "in force"
+    assert any("query_metrics" in change and "rests on declaration" in change for change in row["changes"])
+
+
+def test_every_fault_is_named_with_line_and_column(tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text("schema: forensics/policy/v1\nname: x\nbogus: 1\ntools:\n  - tool: a\n    because: b\n")
+    result = CliRunner().invoke(program, ["policy", "check", str(path)])
+    assert result.exit_code == 2
+    assert "bad.yaml:3:" in result.stderr
+    assert "bad.yaml:5:" in result.stderr
+    assert result.stdout == ""

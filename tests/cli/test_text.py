@@ -1,0 +1,141 @@
+"""Is the text readable: 80 columns, verdict first, the same words with colour and without, every finding named?"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from forensics.cli.program import program
+from forensics.report.terminal_page import cells
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = sorted(p for p in (ROOT / "samples").iterdir() if p.suffix in (".json", ".jsonl", ".db"))
+GOLDEN = ROOT / "tests" / "golden"
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def text(*arguments: str | Path, **env: str) -> str:
+    world = {"COLUMNS": "80", "NO_COLOR": "", "FORCE_COLOR": "", **env}
+    return CliRunner().invoke(program, [str(a) for a in arguments], env=world).stdout
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("command", ["audit", "inspect", "classify"])
+def test_no_line_is_longer_than_80_cells(command: str, sample: Path) -> None:
+    for line in text(command, sample).splitlines():
+        assert cells(line) <= 80, line
+
+
+@pytest.mark.parametrize("columns", ["40", "60", "120"])
+def test_columns_is_respected(columns: str, samples: Path) -> None:
+    longest = max(cells(line) for line in text("audit", samples / "pager.chat.json", COLUMNS=columns).splitlines())
+    assert int(columns) - 20 < longest <= int(columns)
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+def test_colour_changes_no_word(sample: Path) -> None:
+    plain, drawn = text("audit", sample), text("audit", sample, FORCE_COLOR="1")
+    assert "\x1b[" not in plain
+    assert "\x1b[" in drawn
+    assert COLOUR.sub("", drawn) == plain
+
+
+def test_no_color_wins(samples: Path) -> None:
+    assert "\x1b" not in text("audit", samples / "pager.chat.json", FORCE_COLOR="1", NO_COLOR="1")
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+def test_every_finding_code_and_the_coverage_are_said(sample: Path) -> None:
+    document = json.loads(text("audit", sample, "--format", "json"))
+    said = text("audit", sample)
+    assert {f["code"] for f in document["findings"]} <= set(re.findall(r"[a-z]+(?:_[a-z]+)*", said))
+    assert all(row["coverage"] in " ".join(said.split()) for row in document["evidence"])
+
+
+def test_the_verdict_comes_first_and_the_sections_follow_in_order(samples: Path) -> None:
+    lines = text("inspect", samples / "pager.chat.json").splitlines()
+    titles = [line for line in lines if line and not line.startswith((" ", "REFUSED"))]
+    assert lines[0] == "REFUSED under strict, level inject: trace-0 in pager.chat.json"
+    assert lines[1].startswith("  decided by  step 6, pager.trigger: side-effecting and handle-returning")
+    assert titles == ["What took effect", "Tools", "Handles", "Findings", "Reasons", "Evidence", "Steps", "Tuples"]
+
+
+def test_the_way_of_the_handle_is_told(samples: Path) -> None:
+    said = " ".join(text("audit", samples / "pager.chat.json").split())
+    assert (
+        "pg_8812 minted in step 7 by pager.trigger -> model output 8, argument /page_id of incident.annotate 9, "
+        "echo 10, final answer 11"
+    ) in said
+
+
+def test_a_rerun_stands_under_the_run_that_it_repeats(samples: Path) -> None:
+    said = text("audit", samples / "pager.db")
+    assert said.count("REFUSED under") == 1
+    assert "pager.trigger executed again -> pg_9147 for the recorded pg_8812" in said
+
+
+def test_equal_effects_stand_together_with_their_number(samples: Path) -> None:
+    said = text("audit", samples / "double_charge.chat.json")
+    assert "charge_card  2 times (steps 3, 9)" in said
+    assert "minted ch_5501, ch_5502" in said
+
+
+def test_classes_are_told_by_word_and_mark(samples: Path) -> None:
+    rows = [line.split() for line in text("audit", samples / "pager.db").splitlines()]
+    assert ["!#", "handle-returning", "irreversible", "handle", "words", "1x", "pager.trigger"] in rows
+    assert ["=~", "idempotent", "none", "volatile", "words", "1x", "query_metrics"] in rows
+
+
+def test_many_traces_are_a_table_and_the_gravest_in_full(samples: Path, tmp_path: Path) -> None:
+    for number in range(11):
+        (tmp_path / f"{number:02}.json").write_bytes((samples / "readonly.responses.json").read_bytes())
+    (tmp_path / "99.json").write_bytes((samples / "double_charge.chat.json").read_bytes())
+    said = text("audit", tmp_path)
+    assert said.startswith("REFUSED 12 of 12 traces under strict\n")
+    assert len([line for line in said.splitlines() if line.startswith("  refused  inject")]) == 12
+    assert said.count("REFUSED under") == 3
+    assert "charge_card  2 times" in said
+
+
+def test_quiet_shows_the_verdict_alone(samples: Path) -> None:
+    assert text("audit", "-q", samples / "pager.chat.json").count("\n") == 1
+
+
+def test_verbose_shows_the_evidence_for_each_class(samples: Path) -> None:
+    assert "[words.write.repeating]" in text("audit", "-v", samples / "pager.chat.json")
+
+
+def test_one_step_shows_its_bytes_and_their_digest(samples: Path) -> None:
+    said = text("inspect", samples / "pager.chat.json", "--step", "7")
+    assert said.startswith("Step 7: tool_result pager.trigger\n")
+    assert '  | "{\\"status\\": \\"paged\\", \\"id\\": \\"pg_8812\\"}"' in said
+    assert re.search(r"^  46 bytes\n  sha256 [0-9a-f]{64}$", said, re.MULTILINE)
+
+
+def test_bytes_of_a_line_are_those_of_the_file(samples: Path) -> None:
+    evidence = samples / "mailing.events.jsonl"
+    document = json.loads(text("inspect", evidence, "--step", "0", "--format", "json"))
+    (step,) = document["steps"]
+    where = step["locator"]
+    assert step["bytes"].encode() == evidence.read_bytes()[where["offset"] : where["offset"] + where["length"]]
+
+
+# golden --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sample", ["pager.chat", "double_charge.chat"])
+def test_text_is_as_it_was(sample: str) -> None:
+    """`FORENSICS_GOLDEN=1 pytest tests/cli/test_text.py` writes the files anew; read the difference before you commit.
+
+    The digest of the rules changes with every rule and is left out.
+    """
+    said = re.sub(r"rules sha256:[0-9a-f]+", "rules sha256:…", text("audit", ROOT / "samples" / f"{sample}.json"))
+    golden = GOLDEN / f"{sample}.audit.txt"
+    if os.environ.get("FORENSICS_GOLDEN"):
+        golden.write_text(said, encoding="utf-8")
+    assert said == golden.read_text(encoding="utf-8")
