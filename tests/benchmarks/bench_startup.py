@@ -50,8 +50,9 @@ def main() -> int:
             taken[name].append(seconds(command))
     medians = {name: statistics.median(times[1:]) for name, times in taken.items()}
     ratio = medians["forensics"] / medians["click"]
-    for name in medians:
-        pass
+    for name, median in medians.items():
+        sys.stdout.write(f"{name}: {median * 1000:.1f} ms (median of {rounds})\n")
+    sys.stdout.write(f"ratio: {ratio:.2f} (limit {LIMIT})\n")
     return int(ratio > LIMIT)
 
 
