@@ -58,11 +58,12 @@ def read(source: Source, build: EvidenceBuilder) -> None:
             version = _check(database, source.name, build)
             build.dialect = f"user_version {version}"
             spans = [span for row in database.execute(_QUERY) if (span := reader.span(row)) is not None]
-    except sqlite3.DatabaseError as error:
-        message = f"{source.name} is a damaged database: {error}"
-        raise CorruptEvidenceError(
-            message, hint="recover it into a new file with `sqlite3 FILE .recover`, and say so"
-        ) from None
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        # the module itself fails with a UnicodeDecodeError where SQLite's message holds bytes that are no text
+        why = error if isinstance(error, sqlite3.Error) else "its schema is no text"
+        message = f"{source.name} is a damaged database: {why}"
+        hint = "recover it into a new file with `sqlite3 FILE .recover`, and say so"
+        raise CorruptEvidenceError(message, hint=hint) from None
     walk_spans(spans, build)
 
 

@@ -381,13 +381,16 @@ def _unwrapped(value: object) -> object:
     if not isinstance(value, dict):
         return value
     if "arrayValue" in value:
-        items = value["arrayValue"]
-        return [_unwrapped(v) for v in (items.get("values") or [])] if isinstance(items, dict) else []
+        return [_unwrapped(v) for v in _values(value["arrayValue"])]
     if "kvlistValue" in value:
-        pairs = value["kvlistValue"]
-        found = (pairs.get("values") or []) if isinstance(pairs, dict) else []
-        return {str(p.get("key")): _unwrapped(p.get("value")) for p in found if isinstance(p, dict)}
+        pairs = [p for p in _values(value["kvlistValue"]) if isinstance(p, dict)]
+        return {str(p.get("key")): _unwrapped(p.get("value")) for p in pairs}
     if "intValue" in value:
         number = str(value["intValue"])
         return int(number) if number.lstrip("-").isdigit() and len(number) <= _INT64_DIGITS else number
     return next(iter(value.values()), None)
+
+
+def _values(holder: object) -> list[object]:
+    values = holder.get("values") if isinstance(holder, dict) else None
+    return values if isinstance(values, list) else []

@@ -14,19 +14,28 @@ from forensics.formats.shared.span_order import NO_PARENT
 
 if TYPE_CHECKING:
     from forensics.core.build import TraceBuilder
+    from forensics.core.messages import Message
     from forensics.formats.shared.span_messages import Said
     from forensics.formats.shared.span_roles import Cast
 
 
 _NAMED = frozenset(names.AGENT_NAME)
+_SEVERAL = 2
 
 
 class Scope(msgspec.Struct):
-    """The conversations inside one agent span, or inside one tool that asks a model itself; the last begun last."""
+    """The conversations inside one agent span, or inside one tool that asks a model itself; the last begun last.
+
+    `heard` and `asked` say in which of them a message was last shown or said, and a call asked for by its id; `waiting`
+    in which calls of a tool may still wait for their execution.
+    """
 
     key: str
     agent: str
     lanes: list[Lane] = []
+    heard: dict[bytes, Lane] = {}
+    asked: dict[str, Lane] = {}
+    waiting: dict[str, list[Lane]] = {}
     asked_model: bool = False
     last_text: Payload | None = None
 
@@ -39,6 +48,7 @@ class Scopes:
         self._builder = builder
         self._scopes: dict[tuple[int, str], Scope] = {}
         self._agents: dict[int, str] = {NO_PARENT: ""}
+        self._spoken: dict[str, dict[bytes, Lane]] = {}
 
     def around(self, row: int) -> Scope:
         """The scope in which a span stands. Where no agent span is above it, the agent's name that it carries."""
@@ -61,8 +71,8 @@ class Scopes:
     def agent(self, row: int) -> str:
         """The name of the agent that a span is, or that stands around it; "" where none does."""
         cast = self._cast
-        while row != NO_PARENT and cast.roles[row] is not Role.AGENT:
-            row = cast.scope[row]
+        if row != NO_PARENT and cast.roles[row] is not Role.AGENT:
+            row = cast.agent[row]
         name = self._agents.get(row)
         if name is None:
             span = cast.spans[row]
@@ -86,37 +96,43 @@ class Scopes:
     def shown(self, scope: Scope, said: Said | None) -> Lane:
         """The lane that a prompt continues: the one whose words it repeats; a fresh prompt begins its own."""
         told = [m for m in said.messages if m.step_kind is not StepKind.SYSTEM] if said is not None else []
-        spoken = {m.key for m in told if m.says_model or m.results}
-        known = self._knowing(scope, spoken or {m.key for m in told})
-        if known is not None:
-            return known
-        if not scope.lanes or (told and not spoken and scope.lanes[-1].fed):
-            return self._new_lane(scope)
-        return scope.lanes[-1]
+        spoken = [m for m in told if m.says_model or m.results]
+        lane = self._repeated(scope, spoken or told) or self._continued(scope, spoken)
+        if lane is None:
+            is_fresh = bool(told) and not spoken and bool(scope.lanes) and scope.lanes[-1].fed
+            lane = self._new_lane(scope) if is_fresh or not scope.lanes else scope.lanes[-1]
+        for message in told:
+            scope.heard[message.key] = lane
+        return lane
 
-    def _knowing(self, scope: Scope, keys: set[bytes]) -> Lane | None:
-        """The latest lane with one of these messages; an agent that is run again may go on where it left off."""
-        if not keys or (len(scope.lanes) == 1 and not scope.lanes[0].fed):
-            return None
-        for lane in reversed(scope.lanes):
-            if any(entry.key in keys for entry in lane.history):
-                return lane
-        return self._of_earlier_run(scope, keys) if not scope.lanes else None
+    def _repeated(self, scope: Scope, messages: list[Message]) -> Lane | None:
+        """The latest lane that a message of the prompt was heard in."""
+        return next((scope.heard[m.key] for m in reversed(messages) if m.key in scope.heard), None)
 
-    def _of_earlier_run(self, scope: Scope, keys: set[bytes]) -> Lane | None:
-        for other in reversed(self._scopes.values()):
-            if other is scope or other.agent != scope.agent or not other.agent:
-                continue
-            for lane in reversed(other.lanes):
-                if any(entry.key in keys for entry in lane.history if entry.turn >= 0):
-                    scope.lanes.append(lane)
-                    return lane
-        return None
+    def _continued(self, scope: Scope, spoken: list[Message]) -> Lane | None:
+        """An agent that is run again may go on where an earlier run left off: its words are in the prompt."""
+        earlier = self._spoken.get(scope.agent) if scope.agent and not scope.lanes else None
+        lane = next((earlier[m.key] for m in reversed(spoken) if m.key in earlier), None) if earlier else None
+        if lane is not None:
+            scope.lanes.append(lane)
+        return lane
+
+    def said(self, scope: Scope, lane: Lane, message: Message) -> None:
+        """A model turn of this lane said this."""
+        scope.heard[message.key] = lane
+        self._spoken.setdefault(scope.agent, {})[message.key] = lane
+        for part in message.calls:
+            scope.waiting.setdefault(part.tool, []).append(lane)
+            if part.recorded_id:
+                scope.asked[part.recorded_id] = lane
 
     def asked(self, scope: Scope, tool: str, recorded_id: str) -> Lane:
         """The lane whose model asked for a call, else the latest one."""
-        if len(scope.lanes) > 1:
-            for lane in reversed(scope.lanes):
-                if lane.unexecuted.holds(recorded_id) if recorded_id else lane.unexecuted.latest(tool):
-                    return lane
-        return scope.lanes[-1] if scope.lanes else self._new_lane(scope)
+        if len(scope.lanes) < _SEVERAL:
+            return scope.lanes[0] if scope.lanes else self._new_lane(scope)
+        if recorded_id in scope.asked:
+            return scope.asked[recorded_id]
+        waiting = scope.waiting.get(tool, [])
+        while waiting and not waiting[-1].unexecuted.latest(tool):
+            waiting.pop()
+        return waiting[-1] if waiting else scope.lanes[-1]

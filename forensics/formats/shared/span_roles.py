@@ -61,14 +61,16 @@ _OPERATIONS = {f'"{name}"'.encode(): role for name, role in names.ROLE_OF_OPERAT
 class Cast(msgspec.Struct):
     """The spans of one trace with what each stands for, by row of `tree.spans`.
 
-    `within` is the nearest agent, tool or model span above, `scope` the nearest agent or tool; `twin` maps a span that
-    records again what another one records to that one; `answers` and `prompts` hold the messages of model spans.
+    `within` is the nearest agent, tool or model span above, `scope` the nearest agent or tool, `agent` the nearest
+    agent; `twin` maps a span that records again what another one records to that one, `twins_of` the other way round;
+    `answers` and `prompts` hold the messages of model spans.
     """
 
     tree: Tree
     roles: list[Role]
     within: list[int]
     scope: list[int]
+    agent: list[int]
     twin: dict[int, int]
     twins_of: dict[int, list[int]]
     answers: dict[int, Said]
@@ -94,7 +96,8 @@ def cast(tree: Tree, messages: MessageReader) -> Cast:
             answers[row] = said
     within = nearest_above(tree, roles, _CALLS)
     scope = nearest_above(tree, roles, _SCOPES)
-    found = Cast(tree, roles, within, scope, {}, {}, answers, {}, Clocks(tree.spans), tree.spans)
+    agent = nearest_above(tree, roles, frozenset({Role.AGENT}))
+    found = Cast(tree, roles, within, scope, agent, {}, {}, answers, {}, Clocks(tree.spans), tree.spans)
     _pair_twins(found)
     for row in found.rows(Role.MODEL):
         for one in (row, *found.twins_of.get(row, ())):

@@ -45,16 +45,15 @@ class Sequence:
 
     def _left(self, kept: list[int]) -> set[int]:
         """The rows that end after something was told inside them: agents, workflows, tools around other steps."""
-        left: set[int] = set()
+        around: set[int] = set()
         for row in kept:
-            if self._cast.roles[row] in AGENTS:
-                left.add(row)
             above = self._cast.scope[row]
-            while above != NO_PARENT and above not in left:
-                if self._cast.roles[above] is Role.TOOL and above not in self._cast.twin:
-                    left.add(above)
+            while above != NO_PARENT and above not in around:
+                around.add(above)
                 above = self._cast.scope[above]
-        return left
+        roles, twin = self._cast.roles, self._cast.twin
+        left = {row for row in around if roles[row] is Role.TOOL and row not in twin}
+        return left.union(row for row in kept if roles[row] in AGENTS)
 
     def _asked(self) -> Iterator[tuple[str | None, int]]:
         for row, said in self._cast.answers.items():

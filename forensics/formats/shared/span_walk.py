@@ -247,6 +247,7 @@ class TraceWalk:
         if answer is not None:
             message = answer.messages[0]
             self.builder.respond(lane, message, Spot(span.place, answer.pointer, span.ended_at), model=model)
+            self.scopes.said(scope, lane, message)
             scope.last_text = self.last_text = message.text
             self._check_finish(span, message)
         elif failure_of(span) is None:
