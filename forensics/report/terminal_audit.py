@@ -28,7 +28,7 @@ def audit(page: Page, document: Head) -> None:
     not_read(page, document)
     found = Findings(document)
     runs = [trace for trace in document.traces if trace.rerun_of is None] or document.traces
-    again = [trace for trace in document.traces if trace not in runs] if runs is not document.traces else []
+    again = [] if runs is document.traces else [trace for trace in document.traces if trace.rerun_of is not None]
     if len(document.traces) > MANY:
         overview(page, document)
         runs = _gravest(runs, found)
@@ -75,7 +75,7 @@ def _trace(page: Page, document: Head, trace: TraceRow, found: Findings, again: 
 def _strays(page: Page, document: Head, runs: Sequence[TraceRow], again: Sequence[TraceRow]) -> None:
     """Reruns whose original is not in the evidence."""
     for trace in again:
-        if trace.rerun_of is not None and all(trace not in _of(run, again) for run in runs):
+        if trace.rerun_of is not None and not any(trace is other for run in runs for other in _of(run, again)):
             page.blank()
             verdict_line(page, document, trace)
             page.line(Span(f"a rerun of {name(trace.rerun_of.trace)}, which is not in the evidence"), first="  ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from forensics.core.evidence import Severity
@@ -26,30 +27,37 @@ class Findings:
     """The findings of a document by the trace that they speak of, each given out once."""
 
     def __init__(self, document: Head) -> None:
-        self._left = list(document.findings)
+        self._starts = [trace.first_step for trace in document.traces]
+        self._starts_of = {trace.id: trace.first_step for trace in reversed(document.traces)}
+        self._by_trace: dict[int | None, list[FindingRow]] = {}
+        for row in document.findings:
+            self._by_trace.setdefault(self._start(row), []).append(row)
 
     def take(self, trace: TraceRow) -> list[FindingRow]:
         """The findings about this trace, which are then no longer left."""
-        taken = [row for row in self._left if _about(row, trace)]
-        self._left = [row for row in self._left if not _about(row, trace)]
-        return taken
+        return self._by_trace.pop(trace.first_step, [])
 
     def left(self) -> list[FindingRow]:
-        """The findings that no trace has taken."""
-        return self._left
+        """The findings that no trace has taken; those about a whole evidence first."""
+        return [
+            row
+            for start in sorted(self._by_trace, key=lambda s: -1 if s is None else s)
+            for row in self._by_trace[start]
+        ]
 
     def gravest(self, trace: TraceRow) -> int:
         """The rank of the gravest finding about a trace; -1 for none."""
-        return max((Severity(row.severity).rank for row in self._left if _about(row, trace)), default=-1)
+        return max((Severity(row.severity).rank for row in self._by_trace.get(trace.first_step, ())), default=-1)
 
-
-def _about(row: FindingRow, trace: TraceRow) -> bool:
-    """By the step numbers, which are unique over the document; an id may name two traces of two evidences."""
-    if row.trace is None:
-        return False
-    if row.steps:
-        return trace.first_step <= row.steps[0] < trace.first_step + max(trace.steps, 1)
-    return row.trace == trace.id
+    def _start(self, row: FindingRow) -> int | None:
+        """The first step of the trace that a finding speaks of, told by its step numbers: they are unique over the
+        document, while one id may name two traces of two evidences.
+        """
+        if row.trace is None or not self._starts:
+            return None
+        if row.steps:
+            return self._starts[max(bisect_right(self._starts, row.steps[0]) - 1, 0)]
+        return self._starts_of.get(row.trace)
 
 
 def findings(page: Page, rows: Sequence[FindingRow], title: str) -> None:

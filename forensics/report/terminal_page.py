@@ -60,6 +60,12 @@ class Page:
         spans = [part if isinstance(part, Span) else Span(part) for part in parts]
         self.lines.extend(_wrap(spans, first, " " * cells(first) if rest is None else rest, self.width))
 
+    def row(self, *parts: Part, first: str = "  ") -> None:
+        """One line of a table: never wrapped, cut at the width."""
+        spans = [part if isinstance(part, Span) else Span(part) for part in parts]
+        head, *rest = _wrap(spans, first, first, self.width - 2)
+        self.lines.append((*head, Span(" …", "dim")) if rest else head)
+
     def field(self, label: str, *parts: Part, indent: int = 2, column: int = 14) -> None:
         """A labelled line: the label, then the parts from `column` on."""
         first = (" " * indent + label).ljust(column)

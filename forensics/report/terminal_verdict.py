@@ -30,6 +30,7 @@ _CLEARED = {
 }
 _ROLES = {"model_output": "model output", "final_answer": "final answer", "branch": "shown to model"}
 _FLOWS = 3
+_ID = 36  # characters of a trace id in a table: those of a UUID
 _BRIEF, _FILE = 13, 28  # characters of a trace id and a file name where both don't fit into the line of the verdict
 _HANG = "        "
 
@@ -72,13 +73,13 @@ def verdict_line(page: Page, document: Head, trace: TraceRow) -> None:
 
 def deciding(trace: TraceRow) -> ReasonRow:
     """The reason that says most: what refuses even an injecting rerun, then the call that does the most harm."""
-    hard = [reason for reason in trace.verdict.reasons if reason in trace.verdict.policies.inject.reasons]
-    return min(hard or trace.verdict.reasons, key=lambda reason: _weight(trace, reason))
+    calls = {call.step: call for call in trace.calls}
 
+    def weight(reason: ReasonRow) -> tuple[bool, int]:
+        call = None if reason.step is None else calls.get(reason.step)
+        return (reason.code == "unvouched", len(_HARM) if call is None else _HARM[call.effect])
 
-def _weight(trace: TraceRow, reason: ReasonRow) -> tuple[bool, int]:
-    call = _call_at(trace, reason.step)
-    return (reason.code == "unvouched", 9 if call is None else _HARM[call.effect])
+    return min(trace.verdict.policies.inject.reasons or trace.verdict.reasons, key=weight)
 
 
 def _call_at(trace: TraceRow, step: int | None) -> CallRow | None:
@@ -201,21 +202,23 @@ def overview(page: Page, document: Head) -> None:
     count = f" {len(refused) or len(document.traces)} of {plural(len(document.traces), 'trace')}"
     page.line(Span(word, style), f"{count} under {document.policy.base}")
     page.title("Traces")
+    several = len({trace.evidence for trace in document.traces}) > 1
     for trace in document.traces:
         row = trace.verdict
         mark, style = ("cleared", "cleared") if row.cleared else ("refused", "refused")
-        rerun = "" if trace.rerun_of is None else f", a rerun of {name(trace.rerun_of.trace, 12)}"
+        where = name(trace.id, _ID)
+        if several:
+            where = f"{name(trace.id, _BRIEF)} in {name(document.evidence[trace.evidence].name, _FILE)}"
+        rerun = "" if trace.rerun_of is None else f", a rerun of {name(trace.rerun_of.trace, _BRIEF)}"
         why = "" if row.cleared else f"  {_because(trace)}"
-        page.line(
-            Span(mark, style),
-            f"  {row.level.ljust(7)}  {name(trace.id, 36)} in ",
-            f"{name(document.evidence[trace.evidence].name, 40)}{rerun}{why}",
-            first="  ",
-            rest="    ",
-        )
+        page.row(Span(mark, style), f"  {row.level.ljust(7)}  {where}{rerun}{why}")
 
 
 def _because(trace: TraceRow) -> str:
     reason = deciding(trace)
-    where = "" if reason.step is None else f" step {reason.step}"
-    return f"{reason.code}{where}" + ("" if reason.tool is None else f" {name(reason.tool, 40)}")
+    parts = [
+        "" if reason.step is None else f"step {reason.step}",
+        "" if reason.tool is None else name(reason.tool, 40),
+        "" if reason.code == "not_idempotent" else reason.code,
+    ]
+    return " ".join(part for part in parts if part)

@@ -11,7 +11,7 @@ from forensics.cli.progress import working
 _EPILOG = """\b
 Examples:
   forensics audit trace.json
-  forensics audit local.db --trace 8433c342 --policy inject
+  forensics audit local.db --trace ID --policy inject
   forensics audit runs/ --format json --fail-on medium > audit.json
   cat trace.jsonl | forensics audit -
 """

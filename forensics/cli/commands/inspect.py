@@ -18,7 +18,7 @@ _EPILOG = """\b
 Examples:
   forensics inspect trace.json
   forensics inspect trace.json --step 6
-  forensics inspect local.db --trace 8433c342 --format json > inspection.json
+  forensics inspect local.db --trace ID --format json > inspection.json
 """
 _UNTOLD = 3
 

@@ -12,7 +12,7 @@ from forensics.cli.progress import working
 _EPILOG = """\b
 Examples:
   forensics policy draft trace.json > team.yaml
-  forensics policy draft local.db --trace 8433c342
+  forensics policy draft local.db --trace ID
 """
 
 
