@@ -24,22 +24,12 @@ from forensics.core.sanitise import one_line
 from forensics.core.trace import Block, Call, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from forensics.core.evidence import Locator
     from forensics.core.policy import Policy
     from forensics.core.trace import Payload, Trace
     from forensics.rules.engine import CallRules, Heard, RuleSet
 
 Evidence = tuple[ClassEvidence, ...]
-
-
-class Leaf(msgspec.Struct, frozen=True, gc=False):
-    """A scalar in a JSON value: its JSON Pointer, the nearest object key above it, and the value."""
-
-    pointer: str
-    key: str | None
-    value: str | int
 
 
 class Survey(msgspec.Struct, frozen=True):
@@ -194,25 +184,3 @@ def _large_integer(value: object) -> int | None:
         elif isinstance(item, int) and abs(item) > SAFE_INTEGER:
             return item
     return None
-
-
-def leaves_of(value: Any) -> Iterator[Leaf]:
-    """The strings and integers of a JSON value, in document order, each with its pointer; iterative."""
-    if isinstance(value, (str, int)) and not isinstance(value, bool):
-        yield Leaf("", None, value)
-        return
-    todo: list[tuple[str, str | None, Any]] = [("", None, value)]
-    while todo:
-        pointer, key, item = todo.pop()
-        if isinstance(item, dict):
-            todo.extend((f"{pointer}/{escape(k)}", k, v) for k, v in reversed(item.items()))
-        elif isinstance(item, list):
-            todo.extend((f"{pointer}/{i}", key, v) for i, v in zip(range(len(item) - 1, -1, -1), reversed(item), strict=True))
-        elif isinstance(item, (str, int)) and not isinstance(item, bool):
-            yield Leaf(pointer, key, item)
-
-
-def escape(token: str) -> str:
-    """A reference token of a JSON Pointer (RFC 6901)."""
-    return token.replace("~", "~0").replace("/", "~1") if "~" in token or "/" in token else token
-

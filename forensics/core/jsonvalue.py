@@ -47,7 +47,7 @@ def decode(raw: bytes | memoryview | msgspec.Raw) -> Decoded:
         value = _decode(raw)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return decode_slowly(bytes(raw))
-    if says_a_key_twice(bytes(raw), value):
+    if isinstance(value, (dict, list)) and says_a_key_twice(bytes(raw), value):
         return decode_slowly(bytes(raw))
     return Decoded(value)
 
@@ -58,9 +58,10 @@ def says_a_key_twice(raw: bytes, value: object) -> bool:
     An escaped quote is written back as `\\"`, so the counts agree unless the text spells one as `\\u0022`; such a
     text is always read slowly.
     """
-    if _QUOTE_ESCAPE in raw:
-        return True
-    return raw.count(b'"') != _encode(value).count(b'"')
+    written = _encode(value)
+    if written == raw:
+        return False
+    return _QUOTE_ESCAPE in raw or raw.count(b'"') != written.count(b'"')
 
 
 def decode_slowly(raw: bytes) -> Decoded:
@@ -267,8 +268,14 @@ def text_of(raw: msgspec.Raw) -> str:
 
 
 def value_of(raw: msgspec.Raw) -> Any:
-    """The value of a payload, a text that holds JSON unfolded."""
-    return unfold(decode(raw).value)
+    """The value of a payload, a text that holds JSON unfolded; what it says in two ways is `decode`'s to tell."""
+    try:
+        value = _decode(raw)
+        if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+            return _decode(value)
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        return unfold(decode(raw).value)
+    return value
 
 
 def raw(value: object) -> msgspec.Raw:

@@ -1,0 +1,48 @@
+"""Which scalars does a JSON value hold, and where? Its strings and integers in document order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+Token = str | int
+Leaf = tuple[str | None, Token, str | None, str | int]
+"""The JSON Pointer of the object or array that holds a scalar (None: the scalar is the whole value), its key or index
+there, the nearest object key above it, and the scalar. `pointer_of` joins the first two, when somebody asks."""
+
+_Open = tuple[str, str | None, bool, Iterable[tuple[Token, object]]]
+
+
+def leaves_of(value: object) -> list[Leaf]:
+    """The strings and integers of a value; iterative, so depth can't exhaust the stack."""
+    if isinstance(value, str) or type(value) is int:
+        return [(None, "", None, value)]
+    found: list[Leaf] = []
+    todo: list[_Open] = []
+    _open(todo, "", None, value)
+    while todo:
+        above, key, named, entries = todo[-1]
+        for token, item in entries:
+            if isinstance(item, str) or type(item) is int:
+                found.append((above, token, str(token) if named else key, item))
+            elif isinstance(item, (dict, list)):
+                _open(todo, pointer_of(above, token), str(token) if named else key, item)
+                break
+        else:
+            todo.pop()
+    return found
+
+
+def _open(todo: list[_Open], pointer: str, key: str | None, value: object) -> None:
+    if isinstance(value, dict):
+        todo.append((pointer, key, True, iter(value.items())))
+    elif isinstance(value, list):
+        todo.append((pointer, key, False, iter(enumerate(value))))
+
+
+def pointer_of(above: str | None, token: Token) -> str:
+    """The JSON Pointer (RFC 6901) of a leaf."""
+    if above is None:
+        return ""
+    if isinstance(token, str) and ("~" in token or "/" in token):
+        token = token.replace("~", "~0").replace("/", "~1")
+    return f"{above}/{token}"
