@@ -96,6 +96,7 @@ class _ResourceSpans(msgspec.Struct, rename="camel", gc=False):
 
 class _Request(msgspec.Struct, rename="camel", gc=False):
     resource_spans: list[_ResourceSpans] | None = None
+    resource_logs: msgspec.Raw = _ABSENT
 
 
 class _LooseScope(msgspec.Struct, gc=False):
@@ -169,6 +170,8 @@ class _OtlpReader:
         self.build = build
         self.spans: list[Span] = []
         self._ids: dict[str, str] = {}
+        self._shared: dict[str, str] = {}
+        self._slots: dict[tuple[int, ...], tuple[int, ...]] = {}
 
     # containers --------------------------------------------------------------------------------------------------
 
@@ -208,6 +211,9 @@ class _OtlpReader:
         except _REFUSED:
             self._spoiled_request(text, place, pointer, tainted)
             return
+        if request.resource_logs is not _ABSENT:
+            message = "log records beside the spans are not read: what stands only there counts as not captured"
+            self.build.once("dialect", message, Spot(place, f"{pointer}/resourceLogs"))
         for r, resource in enumerate(request.resource_spans or ()):
             service = self._service(resource.resource)
             for above, spans in _scopes(resource, f"{pointer}/resourceSpans/{r}"):
@@ -265,7 +271,7 @@ class _OtlpReader:
                 self._id(span.trace_id, place, pointer),
                 self._id(span.span_id, place, pointer),
                 self._id(span.parent_span_id, place, pointer) if span.parent_span_id else "",
-                span.name,
+                self._shared.setdefault(span.name, span.name),
                 nanoseconds(span.start_time_unix_nano),
                 nanoseconds(span.end_time_unix_nano),
                 _kind(span.kind),
@@ -275,7 +281,7 @@ class _OtlpReader:
                 tuple(self._events(span.events, pointer)) if span.events else (),
                 place,
                 pointer,
-                tuple(slots),
+                self._slots.setdefault(slots, slots),
                 foreign,
                 service,
                 twice or tainted,
@@ -284,7 +290,7 @@ class _OtlpReader:
 
     def _attributes(
         self, told: Iterable[_Attribute], place: int, pointer: str
-    ) -> tuple[Attributes, list[int], str, str | None]:
+    ) -> tuple[Attributes, tuple[int, ...], str, str | None]:
         """The attributes that are read, where each stands, a vocabulary that is not read, and what taints them."""
         attributes: Attributes = {}
         slots: list[int] = []
@@ -306,7 +312,7 @@ class _OtlpReader:
                 continue
             attributes[name] = payload
             slots.append(slot)
-        return attributes, slots, foreign, tainted
+        return attributes, tuple(slots), foreign, tainted
 
     def _twice(self, name: str, one: Payload, other: Payload, spot: Spot) -> str | None:
         """A name that stands twice in an attribute list: two readers may see two stories."""

@@ -94,6 +94,7 @@ class TraceWalk:
         self.two_events: frozenset[int] = frozenset()
         self._running: dict[int, tuple[Lane, int, Execution]] = {}
         self._told_errors: set[str] = set()
+        self._silent: set[int] = set()
 
     def run(self) -> None:
         """Walk the trace."""
@@ -235,7 +236,7 @@ class TraceWalk:
 
     def _model(self, row: int) -> None:
         span, scope = self.spans[row], self.scopes.around(row)
-        prompt, answer = self.cast.prompts.get(row), self.cast.answers.get(row)
+        prompt, answer = self.cast.prompts.pop(row, None), self.cast.answers.pop(row, None)
         if prompt is not None and not scope.asked_model and self.builder.spans_are_complete:
             self._check_begin(span, prompt)
         scope.asked_model = True
@@ -252,6 +253,7 @@ class TraceWalk:
             self._check_finish(span, message)
         elif failure_of(span) is None:
             self.builder.silent_turn(lane, Spot(span.place, span.pointer, span.ended_at), model=model)
+            self._silent.add(row)
         self._tell_error(row)
 
     def _feed(self, scope: Scope, said: Said | None, span: Span) -> Lane:
@@ -343,7 +345,7 @@ class TraceWalk:
         if not span.foreign or row in self.cast.twin:
             return False
         if role is Role.MODEL:
-            return row not in self.cast.answers and not span.failed
+            return row in self._silent
         if role is Role.TOOL:
             return span.get(names.TOOL_RESULT) is None and failure_of(span) is None
         return role is Role.FOREIGN

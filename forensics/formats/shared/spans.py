@@ -112,8 +112,9 @@ def hex_id(recorded: str) -> tuple[str, bool]:
     neither is kept as it stands.
     """
     if _HEX_ID.fullmatch(recorded):
-        lowered = recorded.lower()
-        return ("" if lowered in _NO_ID else lowered), False
+        if recorded in _NO_ID:
+            return "", False
+        return (recorded if recorded.islower() or recorded.isdigit() else recorded.lower()), False
     size = _BASE64_SIZES.get(len(recorded))
     if size is not None:
         try:

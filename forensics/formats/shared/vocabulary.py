@@ -386,14 +386,25 @@ def joined(texts: list[Payload]) -> Payload | None:
 
 
 def content_key(role: str, said: Payload | None, calls: Iterable[Part], results: Iterable[Part]) -> bytes:
-    """Equal for messages that say the same, however they are written (arguments as text or as an object). Each piece
-    is framed by its length, so that no text can pass for a call."""
+    """Equal for messages that say the same, however they are written (arguments as text or as an object).
+
+    Each piece is framed by its length, so that no text can pass for a call.
+    """
+    speaker = "assistant" if role in MODEL_ROLES else role
     spoken = "" if said is None else text_of(said).strip()
-    told = ["assistant" if role in MODEL_ROLES else role, spoken]
-    pieces = [t.encode("utf-8", "surrogatepass") for t in told]
-    for kind, parts in (("call", calls), ("result", results)):
-        for part in parts:
-            name = part.tool if kind == "call" else ""
-            pieces.extend(t.encode("utf-8", "surrogatepass") for t in (kind, part.recorded_id or "", name))
-            pieces.append(b"" if part.payload is None else canonical(unfold(decode(part.payload).value)))
-    return blake2b(b"".join(b"%d:%b" % (len(p), p) for p in pieces), digest_size=16).digest()
+    digest = blake2b(_utf8(f"{len(speaker)}:{speaker}{len(spoken)}:{spoken}"), digest_size=16)
+    for part in calls:
+        digest.update(_framed("call", part, part.tool))
+    for part in results:
+        digest.update(_framed("result", part, ""))
+    return digest.digest()
+
+
+def _framed(kind: str, part: Part, name: str) -> bytes:
+    recorded_id = part.recorded_id or ""
+    payload = b"" if part.payload is None else canonical(unfold(decode(part.payload).value))
+    return _utf8(f"{kind}{len(recorded_id)}:{recorded_id}{len(name)}:{name}{len(payload)}:") + payload
+
+
+def _utf8(told: str) -> bytes:
+    return told.encode("utf-8", "surrogatepass")

@@ -328,6 +328,15 @@ def test_a_bad_line_is_named_and_the_rest_is_read(read: Read, tmp_path: Path) ->
     assert [(g.code, g.hides) for g in reading.gaps] == [("malformed_line", True)]
 
 
+def test_log_records_are_named_and_hide_no_span(read: Read, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    logs = {"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": {"stringValue": "x"}}]}]}]}
+    path.write_text("\n".join(json.dumps(line) for line in (otlp(RUN), logs)))
+    reading = read(path)
+    assert codes(reading) == ["dialect"]
+    assert (reading.counts.lines, reading.counts.spans) == (2, 4)
+
+
 def test_a_span_of_the_wrong_shape_is_a_gap_and_its_neighbours_are_read(read_otlp: Read) -> None:
     broken = {**RUN[2], "attributes": {"tool": "as an object"}}
     reading = read_otlp(RUN[0], RUN[1], broken, RUN[3])
