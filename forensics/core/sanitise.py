@@ -1,7 +1,8 @@
 """How is a text out of a trace shown without acting on whoever reads it? The terminal's one sanitiser.
 
-Control characters (C0 but newline and tab, DEL, C1), bidirectional overrides, zero-width and private-use characters
-and lone surrogates become visible escapes (Trojan Source, CVE-2021-42574; terminal escape injection, CWE-150).
+Control characters (C0 but newline and tab, DEL, C1), bidirectional overrides, characters without width (format and
+default-ignorable ones, variation selectors), private-use characters and lone surrogates become visible escapes (Trojan
+Source, CVE-2021-42574; terminal escape injection, CWE-150; Unicode Standard, section 5.21).
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import re
 
 _UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ue000-\uf8ff\ud800-\udfff\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2\u115f-\u1160"
+    "\u17b4-\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ud800-\uf8ff\ufe00-\ufe0f\ufeff"
+    "\uffa0\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U00013438\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
 )
 _SPELLINGS = ((0xFF, "\\x{:02x}"), (0xFFFF, "\\u{:04x}"), (0x10FFFF, "\\U{:08x}"))
 _BREAKS = re.compile(r"[\t\n ]+")

@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
 NARROWEST = 20
 
-# Beyond core.sanitise: what has no width at all and can hide or split a word.
-_HIDDEN = re.compile(
-    "[\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d173-\U0001d17a]"
-)
 _PLAIN_NAME = re.compile(r"[\w.:/@#+~$%=*…-]+")
 _TOKENS = re.compile(r"\s+|\S+")
 
@@ -88,8 +84,7 @@ class Page:
 
 def safe(text: str) -> str:
     """The text with everything that acts or hides spelled out; newlines stay, tabs become blanks."""
-    shown = visible(text).replace("\t", "    ")
-    return shown if shown.isascii() else _HIDDEN.sub(lambda m: f"\\u{ord(m.group()):04x}", shown)
+    return visible(text).replace("\t", "    ")
 
 
 def name(text: str, limit: int = 60) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from forensics.formats.shared.lines import lines
-from forensics.formats.shared.vocabulary import fields_of
+from forensics.formats.shared.vocabulary import fields_of, items_of
 
 if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder
@@ -79,7 +79,17 @@ def look_at(source: Source) -> Look:
     if document is not None or array is not None:
         return Look(head, document, array)
     objects, arrays = _first_lines(source)
+    if not objects and not arrays:
+        return _look_slowly(head, body)
     return Look(head, None, None, tuple(objects), tuple(arrays))
+
+
+def _look_slowly(head: bytes, body: memoryview) -> Look:
+    """A second look with the forgiving reader: a document with a lone surrogate or a NaN is still that document."""
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    document = fields_of(body) if start == b"{" else {}
+    array = items_of(body) if start == b"[" else []
+    return Look(head, document or None, array or None)
 
 
 def _whole(decode: Any, data: memoryview) -> Any:
