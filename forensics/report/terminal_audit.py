@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from forensics.report.documents import AuditDocument
 from forensics.report.terminal_effects import effects, handles, tools
 from forensics.report.terminal_evidence import evidence, not_read
 from forensics.report.terminal_findings import Findings, findings, reasons
-from forensics.report.terminal_page import Span, name, plural
+from forensics.report.terminal_page import Span, name, plural, short, value
 from forensics.report.terminal_verdict import overview, reruns, verdict, verdict_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from forensics.report.documents import AuditDocument, InspectionDocument, TraceRow
+    from forensics.report.documents import InspectionDocument, TraceRow
     from forensics.report.terminal_page import Page
 
     Head = AuditDocument | InspectionDocument
 
 MANY = 10  # traces; beyond it one line a trace, and only the gravest in full
 GRAVEST = 3
+TUPLES = 20  # of one trace in an audit; the inspection shows them all, with prompt and output
+_EXCERPT = 60
 _LEVELS = ("static", "inject", "dynamic")
 
 
@@ -66,10 +69,26 @@ def _trace(page: Page, document: Head, trace: TraceRow, found: Findings, again: 
     verdict(page, document, trace)
     effects(page, trace)
     tools(page, trace)
+    if isinstance(document, AuditDocument):
+        _tuples(page, trace)
     handles(page, trace)
     findings(page, found.take(trace), "Findings")
     reasons(page, trace)
     reruns(page, trace, again)
+
+
+def _tuples(page: Page, trace: TraceRow) -> None:
+    """Each call with what it was given and what came back, a line or two each."""
+    if not trace.calls:
+        return
+    page.title("Tuples (forensics inspect shows prompt and output as well)")
+    for call in trace.calls[:TUPLES]:
+        given = "(not captured)" if call.arguments is None else value(call.arguments, _EXCERPT)
+        back = call.result_preview
+        came = Span(call.absence or call.outcome, "dim") if back is None else Span(short(back, _EXCERPT), "quote")
+        head = f"{call.step:>4}  [{call.occurrence}]  "
+        page.line(head, Span(name(call.tool), "title"), " ", Span(given, "quote"), " -> ", came, first="", rest="        ")
+    page.more(len(trace.calls) - TUPLES)
 
 
 def _strays(page: Page, document: Head, runs: Sequence[TraceRow], again: Sequence[TraceRow]) -> None:
