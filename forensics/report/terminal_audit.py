@@ -81,14 +81,16 @@ def _tuples(page: Page, trace: TraceRow) -> None:
     """Each call with what it was given and what came back, a line or two each."""
     if not trace.calls:
         return
-    page.title("Tuples (forensics inspect shows prompt and output as well)")
+    page.title("Tuples")
     for call in trace.calls[:TUPLES]:
         given = "(not captured)" if call.arguments is None else value(call.arguments, _EXCERPT)
         back = call.result_preview
         came = Span(call.absence or call.outcome, "dim") if back is None else Span(short(back, _EXCERPT), "quote")
         head = f"{call.step:>4}  [{call.occurrence}]  "
-        page.line(head, Span(name(call.tool), "title"), " ", Span(given, "quote"), " -> ", came, first="", rest="        ")
+        tool = Span(name(call.tool), "title")
+        page.line(head, tool, " ", Span(given, "quote"), " -> ", came, first="", rest="        ")
     page.more(len(trace.calls) - TUPLES)
+    page.line(Span("prompt and model output: forensics inspect", "dim"), first="  ")
 
 
 def _strays(page: Page, document: Head, runs: Sequence[TraceRow], again: Sequence[TraceRow]) -> None:
