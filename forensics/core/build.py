@@ -7,6 +7,7 @@ never decides what belongs together; that is done here, by one set of rules for 
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -94,9 +95,28 @@ class Lane:
         self.turns: list[int] = []
         self.silent: int = NOWHERE
         self.calls: dict[str, list[int]] = {}
-        self.unexecuted = OpenCalls(calls)
         self.unshown = OpenCalls(calls)
         self.unasked: list[int] = []
+        self._all_calls = calls
+        self._asked: list[int] = []
+        self._unexecuted: OpenCalls | None = None
+
+    def ask(self, call: int) -> None:
+        """Note a call that the model asked for: it waits for its execution and for its result in a prompt."""
+        self.unshown.add(call)
+        if self._unexecuted is None:
+            self._asked.append(call)
+        else:
+            self._unexecuted.add(call)
+
+    @property
+    def unexecuted(self) -> OpenCalls:
+        """The calls that wait for their execution; most formats record none, so they are only sorted when asked for."""
+        if self._unexecuted is None:
+            self._unexecuted = OpenCalls(self._all_calls)
+            for call in self._asked:
+                self._unexecuted.add(call)
+        return self._unexecuted
 
 
 class TraceBuilder:
@@ -111,7 +131,7 @@ class TraceBuilder:
         self.result_count = 0
         self.model_calls = 0
         self._lanes: dict[str, Lane] = {}
-        self._ids: dict[str, int] = {}
+        self._turn_rows = array("q")
         self._inherited: set[int] = set()
         self._unasked = 0
         self._index_in_turn = 0
@@ -141,18 +161,9 @@ class TraceBuilder:
     ) -> int:
         """Add a step and return its row."""
         trace = self.trace
-        strings = trace.strings
-        trace.kind.append(kind)
-        trace.name.append(strings.add(name))
-        trace.agent.append(strings.add(agent))
-        trace.at.append(spot.at)
-        trace.place.append(spot.place)
-        trace.pointer.append(strings.add(spot.pointer))
-        trace.call.append(call)
-        trace.turn.append(turn)
-        trace.parent.append(parent)
-        trace.payload.append(payload)
-        return len(trace.kind) - 1
+        add = trace.strings.add
+        numbers = (kind, add(name), add(agent), spot.at, spot.place, add(spot.pointer), call, turn, parent)
+        return trace.add_step(numbers, payload)
 
     def note(self, found: Finding) -> None:
         self.trace.findings.append(found)
@@ -168,7 +179,8 @@ class TraceBuilder:
         trace = self.trace
         number = trace.turns
         trace.turns += 1
-        self.step(StepKind.MODEL, spot, name=model, agent=lane.agent, payload=text, turn=number)
+        row = self.step(StepKind.MODEL, spot, name=model, agent=lane.agent, payload=text, turn=number)
+        self._turn_rows.append(row)
         lane.turns.append(number)
         lane.silent = NOWHERE
         self.model_calls += 1
@@ -198,13 +210,11 @@ class TraceBuilder:
         """The model asked for a call; returns its row in `trace.calls`."""
         row = self._new_call(lane, tool, turn, self._next_index(turn), recorded_id, boundary, server)
         call = self.trace.calls[row]
-        call.requested = Witness(arguments, spot.place, spot.pointer)
-        call.step = self.step(
+        step = call.step = self.step(
             StepKind.TOOL_CALL, spot, name=tool, agent=lane.agent, payload=arguments, call=row, turn=turn
         )
-        call.requested.step = call.step
-        lane.unexecuted.add(row)
-        lane.unshown.add(row)
+        call.requested = Witness(arguments, spot.place, spot.pointer, step)
+        lane.ask(row)
         if tainted:
             self.block(call, tainted, "the record of this call can be read in two ways")
         return row
@@ -223,9 +233,7 @@ class TraceBuilder:
         self.trace.calls.append(Call(tool, turn, index, recorded_id, lane.agent, server, boundary))
         row = len(self.trace.calls) - 1
         if recorded_id:
-            earlier = lane.calls.setdefault(recorded_id, [])
-            earlier.append(row)
-            self._ids[recorded_id] = self._ids.get(recorded_id, 0) + 1
+            lane.calls.setdefault(recorded_id, []).append(row)
         return row
 
     # what ran ----------------------------------------------------------------------------------------------------
@@ -318,7 +326,7 @@ class TraceBuilder:
 
     def _add_result_step(self, lane: Lane, row: int, payload: Payload | None, spot: Spot) -> None:
         call = self.trace.calls[row]
-        at = Spot(spot.place, spot.pointer, call.end if call.end >= 0 else spot.at)
+        at = spot if call.end < 0 else Spot(spot.place, spot.pointer, call.end)
         call.result_step = self.step(
             StepKind.TOOL_RESULT, at, name=call.tool, agent=lane.agent, payload=payload, call=row, turn=call.turn
         )
@@ -586,7 +594,6 @@ class TraceBuilder:
         if part.recorded_id and not call.recorded_id:
             call.recorded_id = part.recorded_id
             lane.calls.setdefault(part.recorded_id, []).append(row)
-            self._ids[part.recorded_id] = self._ids.get(part.recorded_id, 0) + 1
         lane.unshown.add(row)
 
     def _same_text(self, lane: Lane, message: Message) -> bool:
@@ -594,9 +601,7 @@ class TraceBuilder:
         if message.text is None or not lane.turns or message.calls:
             return False
         wanted = text_of(message.text).strip()
-        turn = lane.turns[-1]
-        rows = (i for i in range(len(self.trace) - 1, -1, -1) if self.trace.turn[i] == turn and self.trace.kind[i] == StepKind.MODEL)
-        said = self.trace.payload[next(rows)]
+        said = self.trace.payload[self._turn_rows[lane.turns[-1]]]
         return said is not None and text_of(said).strip() == wanted
 
     def _compacted(self, lane: Lane, spot: Spot, dropped: int) -> None:
@@ -614,14 +619,18 @@ class TraceBuilder:
         for call in self.trace.calls:
             self._missing_execution(call)
             self._unanswered(call)
+        self.trace.close()
         return self.trace
 
     def _duplicate_ids(self) -> None:
-        for recorded_id, count in self._ids.items():
-            if count > 1:
-                steps = tuple(c.step for c in self.trace.calls if c.recorded_id == recorded_id)
-                message = f"the call id {one_line(recorded_id, 60)} names {count} different calls"
-                self.note(finding("duplicate_call_id", message, steps=steps))
+        steps: dict[str, list[int]] = {}
+        for call in self.trace.calls:
+            if call.recorded_id:
+                steps.setdefault(call.recorded_id, []).append(call.step)
+        for recorded_id, held in steps.items():
+            if len(held) > 1:
+                message = f"the call id {one_line(recorded_id, 60)} names {len(held)} different calls"
+                self.note(finding("duplicate_call_id", message, steps=tuple(held)))
 
     def _missing_execution(self, call: Call) -> None:
         """A format that records every execution, a call with a result, and no execution: the span is missing. What the
@@ -648,7 +657,7 @@ class TraceBuilder:
         fresh = not any(b.code == "inconsistent_tuple" for b in call.blocks)
         self.block(call, "inconsistent_tuple", message)
         if fresh:
-            places = tuple(self._locator(s) for s in (Spot(self.trace.place[call.step], ""), spot))
+            places = tuple(self._locator(s) for s in (Spot(self.trace.place_of(call.step)), spot))
             self.note(finding("inconsistent_tuple", message, steps=(call.step,), locators=places))
 
     def block(self, call: Call, code: str, message: str) -> None:

@@ -257,14 +257,15 @@ def spell_surrogates(text: str) -> str:
 
 def text_of(raw: msgspec.Raw) -> str:
     """The text of a payload: a JSON string's own text, anything else as its JSON."""
-    data = bytes(raw)
-    if not data.startswith(b'"'):
-        return data.decode("utf-8", "backslashreplace")
     try:
-        return _decode_text(data)
+        return _decode_text(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
+        data = bytes(raw)
+    if data.startswith(b'"'):
         value = decode_slowly(data).value
-        return value if isinstance(value, str) else data.decode("utf-8", "backslashreplace")
+        if isinstance(value, str):
+            return value
+    return data.decode("utf-8", "backslashreplace")
 
 
 def value_of(raw: msgspec.Raw) -> Any:

@@ -5,7 +5,7 @@ What stays ambiguous is said to be so and never guessed: it makes the calls not 
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from forensics.core.trace import Call, Payload
 
 
-class How(str, Enum):
+class How(StrEnum):
     """By what a result was paired with its call."""
 
     ID = "id"
@@ -25,7 +25,7 @@ class How(str, Enum):
     ECHO = "order, and the arguments that the result repeats"
 
 
-class Match(msgspec.Struct, frozen=True):
+class Match(msgspec.Struct, frozen=True, gc=False):
     """The call that a result answers (a row of the trace's calls), and the others that it might answer as well."""
 
     call: int
@@ -42,16 +42,16 @@ class OpenCalls:
         self._turns: dict[int, list[int]] = {}
 
     def add(self, call: int) -> None:
-        recorded = self._calls[call].recorded_id
-        if recorded:
-            self._by_id.setdefault(recorded, []).append(call)
-        self._turns.setdefault(self._calls[call].turn, []).append(call)
+        one = self._calls[call]
+        if one.recorded_id:
+            self._by_id.setdefault(one.recorded_id, []).append(call)
+        self._turns.setdefault(one.turn, []).append(call)
 
     def remove(self, call: int) -> None:
-        recorded = self._calls[call].recorded_id
-        if recorded:
-            _drop(self._by_id, recorded, call)
-        _drop(self._turns, self._calls[call].turn, call)
+        one = self._calls[call]
+        if one.recorded_id:
+            _drop(self._by_id, one.recorded_id, call)
+        _drop(self._turns, one.turn, call)
 
     def holds(self, recorded_id: str) -> tuple[int, ...]:
         """The open calls with that id, oldest first."""
@@ -89,6 +89,8 @@ def find_answered(calls: list[Call], waiting: OpenCalls, recorded_id: str | None
 def _by_id(calls: list[Call], holders: tuple[int, ...]) -> Match | None:
     if not holders:
         return None
+    if len(holders) == 1:
+        return Match(holders[0], How.ID)
     nearest = calls[holders[-1]].turn
     batch = tuple(c for c in holders if calls[c].turn == nearest)
     return Match(batch[0], How.ID, batch[1:])

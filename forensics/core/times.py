@@ -9,6 +9,7 @@ import msgspec
 from forensics.core.jsonvalue import text_of
 from forensics.core.trace import NOWHERE
 
+_LAST = 2**63 - 1  # what a column of times can hold: the year 2262
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SCALES = ((10**17, 1), (10**14, 10**3), (10**11, 10**6), (0, 10**9))
 
@@ -44,4 +45,5 @@ def from_number(data: bytes) -> int:
     if not 0 < value < 10**20:
         return NOWHERE
     factor = next(f for least, f in _SCALES if value >= least)
-    return value * factor if isinstance(value, int) else round(value * factor)
+    scaled = value * factor if isinstance(value, int) else round(value * factor)
+    return scaled if scaled <= _LAST else NOWHERE

@@ -7,7 +7,7 @@ Dense rows, interned strings, and payloads that stay where they are in the mappe
 from __future__ import annotations
 
 from array import array
-from enum import Enum, IntEnum
+from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 Payload = msgspec.Raw
 
 NOWHERE = -1
+_RECORD = 3  # numbers of a record: line, offset, length
+_STEP = 9  # numbers of a step: its columns, in the order of `Trace.close`
+_STEP_PLACE = 4
 
 
 class StepKind(IntEnum):
@@ -48,7 +51,7 @@ class StepKind(IntEnum):
         return self.name.lower()
 
 
-class Boundary(str, Enum):
+class Boundary(StrEnum):
     """What kind of thing a boundary call reaches (CONTRACT: boundary call)."""
 
     TOOL = "tool"
@@ -61,7 +64,7 @@ class Boundary(str, Enum):
     MESSAGING = "messaging"
 
 
-class Outcome(str, Enum):
+class Outcome(StrEnum):
     """What is known of how a call ended. A timeout is indeterminate, never "no effect"."""
 
     RECORDED = "recorded"
@@ -71,7 +74,7 @@ class Outcome(str, Enum):
     INDETERMINATE = "indeterminate"
 
 
-class Absence(str, Enum):
+class Absence(StrEnum):
     """Why an outcome is absent."""
 
     NOT_CAPTURED = "not captured"
@@ -161,20 +164,16 @@ class Places:
 
     def __init__(self, evidence: int) -> None:
         self.evidence = evidence
-        self._line = array("q")
-        self._offset = array("q")
-        self._length = array("q")
+        self._records = array("q")
         self._row: dict[int, tuple[str, int | str]] = {}
 
     def __len__(self) -> int:
-        return len(self._line)
+        return len(self._records) // _RECORD
 
     def add(self, *, line: int = 0, offset: int = NOWHERE, length: int = 0) -> int:
         """Note a record by its line (from 1; 0: not a line), byte offset and length; returns its place."""
-        self._line.append(line)
-        self._offset.append(offset)
-        self._length.append(length)
-        return len(self._line) - 1
+        self._records.extend((line, offset, length))
+        return len(self._records) // _RECORD - 1
 
     def add_row(self, table: str, row: int | str, length: int) -> int:
         """Note a database row; `length` is that of its payload in bytes."""
@@ -185,12 +184,12 @@ class Places:
     def locator(self, place: int, pointer: str = "") -> Locator:
         """The locator of a place, with a JSON Pointer inside the record."""
         table, row = self._row.get(place, (None, None))
-        offset = self._offset[place]
+        line, offset, length = self._records[place * _RECORD : (place + 1) * _RECORD]
         return Locator(
             evidence=self.evidence,
-            line=self._line[place] or None,
+            line=line or None,
             offset=None if offset < 0 else offset,
-            length=self._length[place] or None,
+            length=length or None,
             table=table,
             row=row,
             pointer=pointer or None,
@@ -252,21 +251,31 @@ class Trace:
         self.started = NOWHERE
         self.ended_normally: bool | None = None
         self.strings = Strings()
-        self.kind = array("B")
-        self.name = array("l")
-        self.agent = array("l")
-        self.at = array("q")
-        self.place = array("q")
-        self.pointer = array("l")
-        self.call = array("q")
-        self.turn = array("q")
-        self.parent = array("q")
+        self._steps = array("q")
+        self.close()
         self.payload: list[Payload | None] = []
         self.silent_turns: list[int] = []
         self.prompt_ends = array("q")
 
+    def add_step(self, numbers: tuple[int, ...], payload: Payload | None) -> int:
+        """Add a step while the trace is built; `numbers` are its columns in the order of `close`. Returns its row."""
+        self._steps.extend(numbers)
+        self.payload.append(payload)
+        return len(self.payload) - 1
+
+    def place_of(self, row: int) -> int:
+        """The place of a step while the trace is built."""
+        return self._steps[row * _STEP + _STEP_PLACE]
+
+    def close(self) -> None:
+        """Part the steps into columns, when the last one is there: adding a row at a time costs a third of adding to
+        each column."""
+        steps = self._steps
+        columns = (steps[at::_STEP] for at in range(_STEP))
+        self.kind, self.name, self.agent, self.at, self.place, self.pointer, self.call, self.turn, self.parent = columns
+
     def __len__(self) -> int:
-        return len(self.kind)
+        return len(self.payload)
 
     def step(self, index: int) -> Step:
         """The step of that row. Raises IndexError beyond the trace."""

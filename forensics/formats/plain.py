@@ -15,7 +15,7 @@ from forensics.core.jsonvalue import decode
 from forensics.core.trace import NOWHERE, StepKind
 from forensics.formats.shared.lines import Line, lines
 from forensics.core.times import nanoseconds
-from forensics.formats.shared.vocabulary import Fields, fields_of, is_text, parse_message, present, text
+from forensics.formats.shared.vocabulary import Fields, fields_of, is_text, parse_message, text
 
 if TYPE_CHECKING:
     from forensics.core.build import Lane
@@ -82,12 +82,60 @@ def _kind_of(fields: Fields) -> str:
     return _TYPES.get(bytes(raw)[1:-1].lower(), "")
 
 
+_ROLES: dict[str, tuple[str, ...]] = {
+    "at": ("ts", "timestamp", "time", "at"),
+    "trace": ("trace", "trace_id", "run", "run_id", "session", "session_id"),
+    "agent": ("agent",),
+    "server": ("server",),
+    "model": ("model",),
+    "status": ("status",),
+    "error": ("error",),
+    "name": ("name",),
+    "type": ("type", "kind"),
+    "model_text": ("text", "content", "output", "message"),
+    "model_tool": ("tool", "tool_name"),
+    "call_tool": ("name", "tool", "tool_name", "function"),
+    "call_id": ("call_id", "id", "call", "tool_call_id"),
+    "arguments": ("args", "arguments", "input", "params", "parameters"),
+    "result_tool": ("name", "tool", "tool_name"),
+    "result_id": ("call_id", "call", "tool_call_id", "tool_use_id"),
+    "own_id": ("id",),
+    "result": ("result", "output", "content", "response", "text"),
+    "said": ("text", "content", "message", "error", "input"),
+}
+_Plan = dict[str, tuple[str, ...]]
+_NULL = msgspec.Raw(b"null")
+_PLANS = 4096
+
+
+class _Record(msgspec.Struct, gc=False):
+    """One record: its fields, and which of them play which role (the plan that its tuple of keys stands for)."""
+
+    fields: Fields
+    plan: _Plan
+    spot: Spot
+    tainted: str | None
+
+    def payload(self, role: str) -> Payload | None:
+        """The first field of that role that is there and not null."""
+        for name in self.plan[role]:
+            raw = self.fields[name]
+            if raw != _NULL:
+                return raw
+        return None
+
+    def text(self, role: str) -> str:
+        """The text of the first field of that role, else ""."""
+        names = self.plan[role]
+        return text(self.fields, *names) if names else ""
+
+
 class _Log:
     """The walk over one log; a `trace` field parts it into several runs."""
 
     def __init__(self, build: EvidenceBuilder) -> None:
         self.build = build
-        self.turns: dict[str, int] = {}
+        self.plans: dict[tuple[str, ...], _Plan] = {}
 
     def line(self, line: Line) -> None:
         self.build.counts.lines += 1
@@ -101,79 +149,94 @@ class _Log:
                 return
             tainted = self.build.faults(decoded.faults, Spot(place))
         self.build.counts.records += 1
-        self._record(fields, Spot(place, "", nanoseconds(present(fields, "ts", "timestamp", "time", "at"))), tainted)
+        plan = self._plan(fields)
+        record = _Record(fields, plan, Spot(place), tainted)
+        record.spot = Spot(place, "", nanoseconds(record.payload("at")))
+        self._record(record)
+
+    def _plan(self, fields: Fields) -> _Plan:
+        """Which of these keys play which role; looked up by the tuple of keys, of which a log has a handful."""
+        keys = tuple(fields)
+        plan = self.plans.get(keys)
+        if plan is None:
+            plan = {role: tuple(name for name in names if name in fields) for role, names in _ROLES.items()}
+            if len(self.plans) >= _PLANS:
+                self.plans.clear()
+            self.plans[keys] = plan
+        return plan
 
     def _bad(self, line: Line, place: int, why: str) -> None:
         blank = not bytes(line.data).strip(b"\x00 \t\r")
         code = "nul_padding" if blank or b"\x00" in bytes(line.data) else "malformed_line"
         self.build.bad_line(line.number, code, f"line {line.number} is no JSON object: {why}", Spot(place))
 
-    def _record(self, fields: Fields, spot: Spot, tainted: str | None) -> None:
-        trace_id = text(fields, "trace", "trace_id", "run", "run_id", "session", "session_id") or "trace-0"
-        builder = self.build.trace(trace_id)
-        lane = builder.lane("", text(fields, "agent"))
-        kind = _kind_of(fields)
-        tell = _RECORDS.get(kind, _Log._other)
-        tell(self, builder, lane, fields, spot, kind, tainted)
-
-    def _model(self, builder: TraceBuilder, lane: Lane, fields: Fields, spot: Spot, kind: str, tainted: str | None) -> None:
-        if "tool_calls" in fields:
-            message = parse_message(msgspec.Raw(_as_assistant(fields)), "")
-            builder.respond(lane, message, spot)
-            return
-        said = present(fields, "text", "content", "output", "message")
-        turn = builder.turn(lane, spot, text=said, model=text(fields, "model"))
-        if present(fields, "tool", "tool_name") is not None:
-            self._ask(builder, lane, fields, spot, turn, tainted)
-
-    def _call(self, builder: TraceBuilder, lane: Lane, fields: Fields, spot: Spot, kind: str, tainted: str | None) -> None:
-        turn = lane.turns[-1] if lane.turns else NOWHERE
-        self._ask(builder, lane, fields, spot, turn, tainted)
-
-    def _ask(self, builder: TraceBuilder, lane: Lane, fields: Fields, spot: Spot, turn: int, tainted: str | None) -> None:
-        builder.request(
-            lane,
-            turn,
-            text(fields, "name", "tool", "tool_name", "function"),
-            text(fields, "call_id", "id", "call", "tool_call_id") or None,
-            present(fields, "args", "arguments", "input", "params", "parameters"),
-            spot,
-            server=text(fields, "server") or None,
-            tainted=tainted,
-        )
-
-    def _result(self, builder: TraceBuilder, lane: Lane, fields: Fields, spot: Spot, kind: str, tainted: str | None) -> None:
-        recorded = text(fields, "call_id", "call", "tool_call_id", "tool_use_id") or text(fields, "id")
-        status = text(fields, "status").lower()
-        error = present(fields, "error")
-        payload = present(fields, "result", "output", "content", "response", "text")
-        builder.show(
-            lane,
-            recorded or None,
-            text(fields, "name", "tool", "tool_name"),
-            payload if payload is not None else error,
-            spot,
-            failed=error is not None or status in _FAILED or bytes(fields.get("is_error", b"")) == b"true",
-            denied=status in _DENIED,
-            tainted=tainted,
-        )
-
-    def _plain_step(self, builder: TraceBuilder, lane: Lane, fields: Fields, spot: Spot, kind: str, tainted: str | None) -> None:
-        said = present(fields, "text", "content", "message", "error", "input")
-        payload = _whole(fields) if kind in _WHOLE_RECORD or said is None else said
-        builder.step(_STEP_KINDS[kind], spot, name=text(fields, "name"), agent=lane.agent, payload=payload)
-
-    def _other(self, builder: TraceBuilder, lane: Lane, fields: Fields, spot: Spot, kind: str, tainted: str | None) -> None:
-        name = text(fields, "type", "kind")
-        builder.step(StepKind.OTHER, spot, name=name, agent=lane.agent, payload=_whole(fields))
+    def _record(self, record: _Record) -> None:
+        builder = self.build.trace(record.text("trace") or "trace-0")
+        lane = builder.lane("", record.text("agent"))
+        kind = _kind_of(record.fields)
+        _RECORDS.get(kind, _other)(builder, lane, record, kind)
 
 
-_Tell = Callable[[_Log, TraceBuilder, "Lane", Fields, Spot, str, "str | None"], None]
+def _model(builder: TraceBuilder, lane: Lane, record: _Record, kind: str) -> None:
+    if "tool_calls" in record.fields:
+        message = parse_message(msgspec.Raw(_as_assistant(record.fields)), "")
+        builder.respond(lane, message, record.spot)
+        return
+    turn = builder.turn(lane, record.spot, text=record.payload("model_text"), model=record.text("model"))
+    if record.payload("model_tool") is not None:
+        _ask(builder, lane, record, turn)
+
+
+def _call(builder: TraceBuilder, lane: Lane, record: _Record, kind: str) -> None:
+    _ask(builder, lane, record, lane.turns[-1] if lane.turns else NOWHERE)
+
+
+def _ask(builder: TraceBuilder, lane: Lane, record: _Record, turn: int) -> None:
+    builder.request(
+        lane,
+        turn,
+        record.text("call_tool"),
+        record.text("call_id") or None,
+        record.payload("arguments"),
+        record.spot,
+        server=record.text("server") or None,
+        tainted=record.tainted,
+    )
+
+
+def _result(builder: TraceBuilder, lane: Lane, record: _Record, kind: str) -> None:
+    status = record.text("status").lower()
+    error = record.payload("error")
+    payload = record.payload("result")
+    builder.show(
+        lane,
+        record.text("result_id") or record.text("own_id") or None,
+        record.text("result_tool"),
+        payload if payload is not None else error,
+        record.spot,
+        failed=error is not None or status in _FAILED or bytes(record.fields.get("is_error", b"")) == b"true",
+        denied=status in _DENIED,
+        tainted=record.tainted,
+    )
+
+
+def _plain_step(builder: TraceBuilder, lane: Lane, record: _Record, kind: str) -> None:
+    said = record.payload("said")
+    payload = _whole(record.fields) if kind in _WHOLE_RECORD or said is None else said
+    builder.step(_STEP_KINDS[kind], record.spot, name=record.text("name"), agent=lane.agent, payload=payload)
+
+
+def _other(builder: TraceBuilder, lane: Lane, record: _Record, kind: str) -> None:
+    name = record.text("type")
+    builder.step(StepKind.OTHER, record.spot, name=name, agent=lane.agent, payload=_whole(record.fields))
+
+
+_Tell = Callable[[TraceBuilder, "Lane", _Record, str], None]
 _RECORDS: dict[str, _Tell] = {
-    "model": _Log._model,
-    "call": _Log._call,
-    "result": _Log._result,
-    **dict.fromkeys(_STEP_KINDS, _Log._plain_step),
+    "model": _model,
+    "call": _call,
+    "result": _result,
+    **dict.fromkeys(_STEP_KINDS, _plain_step),
 }
 
 
@@ -187,6 +250,7 @@ def _as_assistant(fields: Fields) -> bytes:
 
 def has_each_key_once(fields: Fields, length: int) -> bool:
     """Whether an object of `length` bytes, written compactly or in Python's default style, has no key twice: a key that
-    the decoder dropped would leave bytes that the kept fields don't account for."""
-    kept = 1 + sum(len(key) + 4 + len(memoryview(raw)) for key, raw in fields.items())
+    the decoder dropped would leave bytes that the kept fields don't account for.
+    """
+    kept = len(msgspec.json.encode(fields))
     return length in (kept, kept + 2 * len(fields) - 1)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 BOM = b"\xef\xbb\xbf"
 _BLANK = b" \t\r"
+_RETURN = 13
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
@@ -29,15 +30,15 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 
 def lines(source: Source) -> Iterator[Line]:
     """The lines of the evidence that are not blank, in order."""
-    data, size = source.data, source.size
+    data, size, find = source.data, source.size, source.find
     position = len(BOM) if bytes(data[:3]) == BOM else 0
     number = 0
     while position < size:
-        end = source.find(b"\n", position)
+        end = find(b"\n", position)
         if end < 0:
             end = size
         number += 1
-        stop = end - 1 if end > position and data[end - 1] == 13 else end
-        if bytes(data[position : min(stop, position + 64)]).strip(_BLANK):
+        stop = end - 1 if end > position and data[end - 1] == _RETURN else end
+        if stop > position and (data[position] not in _BLANK or bytes(data[position:stop]).strip(_BLANK)):
             yield Line(number, position, data[position:stop])
         position = end + 1

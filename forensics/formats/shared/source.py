@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from forensics.errors import EvidenceError, LimitExceededError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from io import BufferedRandom, BufferedReader
     from typing import BinaryIO
 
@@ -30,14 +30,16 @@ STDIN = "-"
 
 
 class Source:
-    """One opened evidence: `data` is a read-only view of its bytes. Close it with `close` or use it as a context."""
+    """One opened evidence: `data` is a read-only view of its bytes, and `find(needle, start)` the offset of `needle` in
+    it at or after `start`, or -1. Close it with `close` or use it as a context.
+    """
 
     def __init__(self, name: str, data: memoryview, sha256: str, mapped: mmap.mmap | None = None) -> None:
         self.name = name
         self.data = data
         self.sha256 = sha256
         self.size = len(data)
-        self._mapped = mapped
+        self.find: Callable[[bytes, int], int] = mapped.find if mapped is not None else bytes(data).find
         self._folders: list[str] = []
         self._watched: tuple[Path, tuple[int, int]] | None = None
 
@@ -50,13 +52,6 @@ class Source:
             for start in range(0, self.size, _CHUNK):
                 out.write(self.data[start : start + _CHUNK])
         return path
-
-    def find(self, needle: bytes, start: int) -> int:
-        """The offset of `needle` at or after `start`, or -1."""
-        if self._mapped is not None:
-            return self._mapped.find(needle, start)
-        found = bytes(self.data[start:]).find(needle)
-        return found if found < 0 else start + found
 
     def watch(self, path: Path) -> None:
         """Remember how the file stood when it was read."""
