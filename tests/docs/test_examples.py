@@ -20,7 +20,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,7 +30,6 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.m
 FENCE = re.compile(r"^```(?P<info>\S[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 WORLD = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONUTF8": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
 RUN = "import sys; from forensics.cli.main import main; sys.argv[0] = 'forensics'; sys.exit(main())"
-COMMAND_EXISTS = find_spec("forensics") is not None and (ROOT / "forensics" / "cli" / "main.py").exists()
 
 
 class Block(NamedTuple):
@@ -118,7 +116,6 @@ def check_python(block: Block, page: Path, names: dict[str, object]) -> None:
     exec(code, names)  # noqa: S102 - running the page's own example is the test
 
 
-@pytest.mark.skipif(not COMMAND_EXISTS, reason="the command is not there yet")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_examples_of_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "samples", tmp_path / "samples")
