@@ -7,20 +7,20 @@ in the folder of the evidence, or below it, is never read.
 
 from __future__ import annotations
 
-import datetime
 import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forensics.cli.options import SEVERITIES, TEXT_JSON, Settings
+from forensics.cli.options import Settings
 from forensics.cli.output import note
 from forensics.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from pydantic_core import ErrorDetails
+
 FILE, PROJECT = "forensics.toml", "pyproject.toml"
-KEYS = ("policy", "rules", "fail_on", "format", "as_of", "input_format")
 _STDIN = "-"
 
 Evidence = str | tuple[str, ...] | None
@@ -111,55 +111,27 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 def _checked(path: Path, table: object) -> dict[str, Any]:
-    if not isinstance(table, dict):
-        raise ConfigurationError(f"{path.name}: tool.forensics is no table")
-    unknown = [key for key in table if key not in KEYS]
-    if unknown:
-        text = f"{path.name}: unknown key{'s' if len(unknown) > 1 else ''} {', '.join(unknown)}"
-        raise ConfigurationError(text, hint=f"the keys are: {', '.join(KEYS)}")
-    return {key: _value(path, key, value) for key, value in table.items()}
+    """The options of a table, its paths seen from its file. Raises ConfigurationError with every fault at once."""
+    from pydantic import ValidationError
 
+    from forensics.cli.config_table import KEYS, Table
 
-def _value(path: Path, key: str, value: object) -> object:
-    if key == "rules":
-        rules = [value] if isinstance(value, str) else value
-        if isinstance(rules, list) and all(isinstance(rule, str) for rule in rules):
-            return tuple(path.parent / rule for rule in rules)
-    elif key == "as_of":
-        day = _day(value)
-        if day is not None:
-            return day
-    elif isinstance(value, str) and value in _allowed(key, value):
-        return str(path.parent / value) if key == "policy" and value not in ("strict", "inject") else value
-    raise ConfigurationError(f"{path.name}: {key} can't be {value!r}", hint=_WANTED[key])
-
-
-_WANTED = {
-    "policy": "strict, inject or the path of a policy file",
-    "rules": "a list of paths",
-    "fail_on": f"one of: {', '.join(SEVERITIES)}",
-    "format": "text or json",
-    "as_of": "a date such as 2026-03-01",
-    "input_format": "a name that `forensics formats` lists",
-}
-
-
-def _allowed(key: str, value: str) -> tuple[str, ...]:
-    if key == "fail_on":
-        return SEVERITIES
-    if key == "format":
-        return TEXT_JSON
-    if key == "input_format":
-        from forensics.formats.registry import names
-
-        return names()
-    return (value,)
-
-
-def _day(value: object) -> datetime.date | None:
-    if type(value) is datetime.date:
-        return value
     try:
-        return datetime.date.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
+        options = Table.model_validate(table).options()
+    except ValidationError as error:
+        text = f"{path.name}: {'; '.join(map(_fault, error.errors()))}"
+        raise ConfigurationError(text, hint=f"the keys are: {', '.join(KEYS)}") from None
+    return {key: _beside(path, key, value) for key, value in options.items()}
+
+
+def _fault(fault: ErrorDetails) -> str:
+    where = ".".join(map(str, fault["loc"])) or "the table"
+    return f"{where}: {'unknown key' if fault['type'] == 'extra_forbidden' else fault['msg']}"
+
+
+def _beside(path: Path, key: str, value: Any) -> Any:
+    if key == "rules":
+        return tuple(path.parent / rule for rule in value)
+    if key == "policy" and value not in ("strict", "inject"):
+        return str(path.parent / value)
+    return value
