@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.classes import Classification, Effect, RestsOn
+from forensics.core.classes import Classes, Effect, RestsOn
 from forensics.core.evidence import Basis
 from forensics.core.findings import Finding, finding
 from forensics.core.jsonvalue import value_of
@@ -33,8 +33,8 @@ class Acts(msgspec.Struct, frozen=True):
 
     trace: Trace
     arguments_keys: tuple[bytes, ...]
-    calls: tuple[Classification, ...]
-    handles: tuple[Handle, ...]
+    calls: Classes
+    handles: Sequence[Handle]
 
 
 def anomalies(acts: Acts) -> tuple[Finding, ...]:
@@ -53,8 +53,9 @@ def anomalies(acts: Acts) -> tuple[Finding, ...]:
 
 def _twice(acts: Acts) -> Iterator[Finding]:
     groups: dict[tuple[str, str, bytes], list[int]] = {}
-    for row, (call, classified, key) in enumerate(zip(acts.trace.calls, acts.calls, acts.arguments_keys, strict=True)):
-        if classified.effect in _ADDS and call.arguments is not None:
+    adds = acts.calls.each(lambda kind: kind.effect in _ADDS)
+    for row, (call, adding, key) in enumerate(zip(acts.trace.calls, adds, acts.arguments_keys, strict=True)):
+        if adding and call.arguments is not None:
             groups.setdefault((call.agent, call.tool, key), []).append(row)
     for rows in groups.values():
         if len(rows) > 1:
@@ -87,7 +88,8 @@ def _same_key_same_answer(acts: Acts, rows: Sequence[int]) -> bool:
 
 def _twice_finding(code: str, acts: Acts, rows: list[int], what: str) -> Finding:
     calls = [acts.trace.calls[r] for r in rows]
-    minted = [h.value for h in acts.handles if h.call in rows and h.minted]
+    among = frozenset(rows)
+    minted = [h.value for h in acts.handles if h.call in among and h.minted]
     shown = f" ({', '.join(one_line(v, 40) for v in minted[:4])})" if minted else ""
     cause = _cause(acts.trace, calls)
     message = f"{one_line(calls[0].tool, 60)} {what} with the same arguments{shown}{cause}"
@@ -106,10 +108,9 @@ def _cause(trace: Trace, calls: list[Call]) -> str:
 
 
 def _unknown_outcomes(acts: Acts) -> Iterator[Finding]:
-    for call, classified in zip(acts.trace.calls, acts.calls, strict=True):
-        if classified.effect is Effect.NONE:
-            continue
-        if call.outcome is Outcome.INDETERMINATE or _unanswered(call):
+    harmless = acts.calls.each(lambda kind: kind.effect is Effect.NONE)
+    for call, harms_nothing in zip(acts.trace.calls, harmless, strict=True):
+        if not harms_nothing and (call.outcome is Outcome.INDETERMINATE or _unanswered(call)):
             message = f"{one_line(call.tool, 60)} has an effect and no recorded end: it may or may not have happened"
             yield finding("unknown_outcome", message, steps=(call.step,), basis=Basis.DERIVED)
 
@@ -118,7 +119,7 @@ def _flows(acts: Acts) -> Iterator[Finding]:
     """One finding a minting tool: its values that later steps hold."""
     by_tool: dict[str, list[Handle]] = {}
     for handle in acts.handles:
-        if handle.minted and any(u.role != "branch" for u in handle.uses):
+        if handle.minted and handle.carried:
             by_tool.setdefault(acts.trace.calls[handle.call].tool, []).append(handle)
     for tool, handles in by_tool.items():
         values = ", ".join(one_line(h.value, 40) for h in handles[:3])
@@ -130,9 +131,9 @@ def _flows(acts: Acts) -> Iterator[Finding]:
 
 def _unclassified(acts: Acts) -> Iterator[Finding]:
     told: set[str] = set()
-    for call, classified in zip(acts.trace.calls, acts.calls, strict=True):
-        unknown = classified.effect is Effect.UNKNOWN and classified.rests_on is RestsOn.NONE
-        if unknown and call.tool not in told:
+    unknown = acts.calls.each(lambda kind: kind.effect is Effect.UNKNOWN and kind.rests_on is RestsOn.NONE)
+    for call, nothing_tells in zip(acts.trace.calls, unknown, strict=True):
+        if nothing_tells and call.tool not in told:
             told.add(call.tool)
             message = f"nothing tells what {one_line(call.tool, 60)} does: it is taken as side-effecting"
             yield finding("unclassified_tool", message, steps=(call.step,), basis=Basis.DERIVED)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.classes import Classification, RestsOn, ToolClass
+from forensics.core.classes import Classes, Classification, RestsOn, ToolClass
 from forensics.core.jsonvalue import short_json, value_of
 from forensics.core.sanitise import one_line
 from forensics.core.trace import Absence, Call, Outcome, Trace
@@ -29,7 +29,7 @@ class Case(msgspec.Struct, frozen=True):
     """
 
     trace: Trace
-    calls: tuple[Classification, ...]
+    calls: Classes
     own_values: tuple[tuple[str, int, int], ...]
 
 
@@ -45,7 +45,8 @@ def decide(case: Case, policy: Policy, digests: tuple[str, ...] = ()) -> Verdict
 
 def _inject_reasons(case: Case) -> Iterator[Reason]:
     for call in case.trace.calls:
-        yield from not_injectable(case.trace, call)
+        if call.blocks or call.outcome not in _INJECTABLE:
+            yield from not_injectable(case.trace, call)
     yield from _gap_reasons(case)
     yield from _own_value_reasons(case)
 
@@ -93,16 +94,16 @@ def _own_value_reasons(case: Case) -> Iterator[Reason]:
 def _class_reasons(case: Case) -> Iterator[Reason]:
     """One reason a tool and kind, at the first call that gives it."""
     told: dict[tuple[str, str], int] = {}
-    firsts: list[tuple[str, Call, Classification]] = []
-    for call, classified in zip(case.trace.calls, case.calls, strict=True):
-        code = class_code(classified)
+    firsts: list[tuple[str, int]] = []
+    for row, (call, code) in enumerate(zip(case.trace.calls, case.calls.each(class_code), strict=True)):
         if code is None:
             continue
         if (call.tool, code) not in told:
-            firsts.append((code, call, classified))
+            firsts.append((code, row))
         told[call.tool, code] = told.get((call.tool, code), 0) + 1
-    for code, call, classified in firsts:
-        yield _reason(case.trace, call, code, _class_message(call, classified, told[call.tool, code]))
+    for code, row in firsts:
+        call = case.trace.calls[row]
+        yield _reason(case.trace, call, code, _class_message(call, case.calls[row], told[call.tool, code]))
 
 
 def class_code(classified: Classification) -> str | None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from forensics.analysis.minted import Naming
-    from forensics.core.classes import Classification
+    from forensics.core.classes import Classes
     from forensics.core.trace import Call, Payload, Trace
     from forensics.rules.engine import RuleSet
 
@@ -45,7 +45,9 @@ _CLOCK = "timestamp"
 _WINDOW = 5 * 10**9
 _CALL = int(StepKind.TOOL_CALL)
 _RESULT = int(StepKind.TOOL_RESULT)
-_ROLES = {_CALL: "argument", int(StepKind.MODEL): "model_output"}
+_MODEL = int(StepKind.MODEL)
+_OTHER = int(StepKind.OTHER)
+_ROLES = {_CALL: "argument", _MODEL: "model_output"}
 
 
 class Origin(msgspec.Struct, frozen=True, gc=False):
@@ -72,7 +74,7 @@ class Flow(msgspec.Struct, frozen=True):
     own_values: tuple[tuple[str, int, int], ...]
 
 
-def flow(trace: Trace, classified: tuple[Classification, ...], rules: RuleSet) -> Flow:
+def flow(trace: Trace, classified: Classes, rules: RuleSet) -> Flow:
     """Follow every value that a result brought into the trace."""
     return _Flow(trace, classified, rules).run()
 
@@ -95,9 +97,9 @@ class _Text:
 
 
 class _Flow:
-    def __init__(self, trace: Trace, classified: tuple[Classification, ...], rules: RuleSet) -> None:
+    def __init__(self, trace: Trace, classified: Classes, rules: RuleSet) -> None:
         self.trace = trace
-        self.classified = classified
+        self.effects = list(classified.each(lambda kind: kind.effect))
         self.rules = rules
         self.small = len(trace) <= SMALL_TRACE
         self.runs_of = all_runs if self.small else digit_runs
@@ -189,7 +191,7 @@ class _Flow:
             self.pending.setdefault(token, Pending(value, origin, ""))
 
     def _add(self, value: str, kind: str, origin: Origin, pointer: str, anchor: bytes) -> None:
-        effect = self.classified[origin.call].effect
+        effect = self.effects[origin.call]
         if effect is Effect.NONE and not self._new_by_shape(kind, value, origin.call):
             if kind == _CLOCK:
                 return
@@ -315,9 +317,9 @@ def _final_answers(trace: Trace) -> frozenset[int]:
     last: dict[int, int] = {}
     rows = set()
     for row, kind in enumerate(trace.kind):
-        if kind == StepKind.MODEL:
+        if kind == _MODEL:
             last[trace.agent[row]] = row
-        elif kind == StepKind.OTHER and trace.strings[trace.name[row]] == "final output":
+        elif kind == _OTHER and trace.strings[trace.name[row]] == "final output":
             rows.add(row)
     rows.update(row for row in last.values() if trace.turn[row] not in asking)
     return frozenset(rows)

@@ -55,9 +55,9 @@ def oversight(trace: Trace) -> tuple[Finding, ...]:
 def _approvals(trace: Trace) -> dict[str, Approval]:
     found: dict[str, Approval] = {}
     by_id: dict[str | None, int] = {call.recorded_id: row for row, call in enumerate(trace.calls) if call.recorded_id}
-    for row in range(len(trace)):
+    for row in sorted((*trace.rows(StepKind.APPROVAL_REQUEST), *trace.rows(StepKind.APPROVAL))):
         kind, payload = trace.kind[row], trace.payload[row]
-        if kind not in (StepKind.APPROVAL_REQUEST, StepKind.APPROVAL) or payload is None:
+        if payload is None:
             continue
         fields = value_of(payload)
         if isinstance(fields, dict):

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.classes import Classification, Effect
+from forensics.core.classes import Effect
 from forensics.core.findings import Finding, finding
 from forensics.core.jsonvalue import short_json, value_of
 from forensics.core.sanitise import one_line
 from forensics.core.trace import Call, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from forensics.core.classes import Classification
     from forensics.core.trace import Trace
 
 _HELD = frozenset({"blocked", "stub", "stubbed", "injected", "mocked", "override"})
@@ -48,7 +49,7 @@ def _shown(call: Call) -> str:
     return "" if call.result is None else one_line(short_json(value_of(call.result), 80), 80)
 
 
-def executed_effects(trace: Trace, done: tuple[Repeat, ...], classes: tuple[Classification, ...]) -> Iterator[Finding]:
+def executed_effects(trace: Trace, done: tuple[Repeat, ...], classes: Iterable[Classification]) -> Iterator[Finding]:
     """Side effects that a rerun really executed: the second page of the incident in which this project began."""
     for repeat, classified in zip(done, classes, strict=bool(done)):
         if repeat.executed and classified.effect is not Effect.NONE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,13 +13,15 @@ from forensics.analysis.flow import flow
 from forensics.analysis.oversight import oversight
 from forensics.analysis.reruns import Repeat, executed_effects, repeats
 from forensics.analysis.survey import survey
-from forensics.core.classes import Classification, ClassEvidence, Source, Stability, Tier, ToolFacts, resolve
+from forensics.core.classes import Classes, ClassEvidence, Classification, Source, Stability, Tier, ToolFacts, resolve
+from forensics.core.handles import REFERENCE, Handle
 from forensics.core.sanitise import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from forensics.analysis.survey import Survey
     from forensics.core.findings import Finding
-    from forensics.core.handles import Handle
     from forensics.core.policy import Policy
     from forensics.core.reading import Reading
     from forensics.core.trace import Trace
@@ -40,7 +43,7 @@ class TraceAnalysis(msgspec.Struct, frozen=True):
 
     trace: Trace
     tools: tuple[Tool, ...]
-    calls: tuple[Classification, ...]
+    calls: Classes
     handles: tuple[Handle, ...]
     findings: tuple[Finding, ...]
     verdict: Verdict
@@ -59,7 +62,7 @@ def analyse_trace(trace: Trace, rules: RuleSet, policy: Policy, original: Trace 
     """Analyse one trace; `original` is the trace that it is a rerun of, where the same evidence holds it."""
     studied = survey(trace, rules, policy)
     followed = flow(trace, studied.classified, rules)
-    minting = _minting(trace, followed.handles)
+    minting = _minting(followed.handles)
     calls = _final_classes(studied, minting)
     tools = _tools(trace, studied, minting)
     case = Case(trace, calls, followed.own_values)
@@ -75,39 +78,45 @@ def analyse_trace(trace: Trace, rules: RuleSet, policy: Policy, original: Trace 
     return TraceAnalysis(trace, tools, calls, followed.handles, found, verdict, done)
 
 
-def _minting(trace: Trace, handles: tuple[Handle, ...]) -> dict[int, ClassEvidence]:
-    """For each call that minted a handle, the piece of evidence that says so (the first of its handles)."""
-    found: dict[int, ClassEvidence] = {}
+_MINTS = ClassEvidence(
+    Source.BEHAVIOUR, Tier.PACK, "its result mints a value that no earlier text holds", result=Stability.HANDLE
+)
+
+
+def _minting(handles: Sequence[Handle]) -> dict[int, Handle]:
+    """For each call that minted a handle, the first one."""
+    found: dict[int, Handle] = {}
     for handle in handles:
-        if handle.minted and handle.call not in found:
-            says = f"its result mints {one_line(handle.value, 60)}, which no earlier text of the trace holds"
-            found[handle.call] = ClassEvidence(
-                Source.BEHAVIOUR, Tier.PACK, says, result=Stability.HANDLE, locator=trace.locator(handle.step)
-            )
+        if handle.kind != REFERENCE:
+            found.setdefault(handle.call, handle)
     return found
 
 
-def _final_classes(studied: Survey, minting: dict[int, ClassEvidence]) -> tuple[Classification, ...]:
-    """The class of each call, with what following the values showed."""
-    return tuple(
-        classified if row not in minting else resolve((*classified.evidence, minting[row]))
-        for row, classified in enumerate(studied.classified)
-    )
+def _final_classes(studied: Survey, minting: dict[int, Handle]) -> Classes:
+    """The class of each call, with what following the values showed: a second number for each class that also mints."""
+    classes = studied.classified
+    kinds = [*classes.kinds, *(resolve((*kind.evidence, _MINTS)) for kind in classes.kinds)]
+    numbers = classes.numbers[:]
+    for row in minting:
+        numbers[row] += len(classes.kinds)
+    return Classes(tuple(kinds), numbers)
 
 
-def _tools(trace: Trace, studied: Survey, minting: dict[int, ClassEvidence]) -> tuple[Tool, ...]:
-    counts: dict[str, int] = {}
-    minted: dict[str, ClassEvidence] = {}
-    for row, call in enumerate(trace.calls):
-        counts[call.tool] = counts.get(call.tool, 0) + 1
-        if row in minting:
-            minted.setdefault(call.tool, minting[row])
+def _tools(trace: Trace, studied: Survey, minting: dict[int, Handle]) -> tuple[Tool, ...]:
+    counts = Counter(call.tool for call in trace.calls)
+    minted: dict[str, Handle] = {}
+    for row in sorted(minting):
+        minted.setdefault(trace.calls[row].tool, minting[row])
     order = (*counts, *(name for name in studied.tools if name not in counts))
     return tuple(
-        Tool(name, counts.get(name, 0), resolve((*studied.tools[name], *_one(minted.get(name)))), studied.facts[name])
+        Tool(name, counts[name], resolve((*studied.tools[name], *_mints(trace, minted.get(name)))), studied.facts[name])
         for name in order
     )
 
 
-def _one(piece: ClassEvidence | None) -> tuple[ClassEvidence, ...]:
-    return () if piece is None else (piece,)
+def _mints(trace: Trace, handle: Handle | None) -> tuple[ClassEvidence, ...]:
+    """The piece of evidence that a minted handle is."""
+    if handle is None:
+        return ()
+    says = f"its result mints {one_line(handle.value, 60)}, which no earlier text of the trace holds"
+    return (msgspec.structs.replace(_MINTS, says=says, locator=trace.locator(handle.step)),)

@@ -5,11 +5,13 @@ It collects the evidence for classes, what can be read in two ways, and the valu
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from forensics.core.classes import (
+    Classes,
     ClassEvidence,
     Classification,
     Source,
@@ -37,7 +39,7 @@ class Survey(msgspec.Struct, frozen=True):
     were followed, and the canonical bytes of its arguments.
     """
 
-    classified: tuple[Classification, ...]
+    classified: Classes
     arguments_keys: tuple[bytes, ...]
     tools: dict[str, Evidence]
     facts: dict[str, ToolFacts]
@@ -50,28 +52,29 @@ def survey(trace: Trace, rules: RuleSet, policy: Policy) -> Survey:
 
 
 class _Tool:
-    """What is known of one tool, and the classes that its calls were given so far, by what spoke about them."""
+    """What is known of one tool, and the classes that its calls were given so far, by what spoke about them. Classes go
+    by their number in `kinds`.
+    """
 
-    def __init__(self, facts: ToolFacts, base: Evidence, calls: CallRules) -> None:
+    def __init__(self, facts: ToolFacts, base: Evidence, calls: CallRules, kinds: list[Classification]) -> None:
         self.facts = facts
         self.base = base
         self.calls = calls
         self.extra: dict[tuple[str, str | None], ClassEvidence] = {}
-        self._own: dict[Heard, Evidence] = {}
-        self._classified: dict[Heard, Classification] = {}
+        self._kinds = kinds
+        self._classified: dict[tuple[Heard, bool], int] = {}
 
-    def classify(self, heard: Heard) -> Classification:
-        """The class of a call about which this was heard."""
-        found = self._classified.get(heard)
-        if found is None:
-            own = self._own[heard] = self.calls.evidence(heard)
-            found = self._classified[heard] = self._resolved(own)
-        return found
-
-    def classify_unstable(self, heard: Heard, repeated: ClassEvidence) -> Classification:
-        """The same for a call whose result differs from that of the same call before."""
-        self.classify(heard)
-        return self._resolved((*self._own[heard], repeated))
+    def classify(self, heard: Heard, unstable: ClassEvidence | None = None) -> int:
+        """The class of a call about which this was heard; `unstable` says that its result differs from that of the same
+        call before.
+        """
+        known = (heard, unstable is not None)
+        number = self._classified.get(known)
+        if number is None:
+            number = self._classified[known] = len(self._kinds)
+            own = self.calls.evidence(heard)
+            self._kinds.append(self._resolved(own if unstable is None else (*own, unstable)))
+        return number
 
     def _resolved(self, own: Evidence) -> Classification:
         for piece in own:
@@ -87,28 +90,28 @@ class _Surveyor:
         self.tools: dict[str, _Tool] = {}
         self.results: dict[tuple[str, bytes], Payload] = {}
         self.findings: list[Finding] = []
+        self.kinds: list[Classification] = []
         self.large: tuple[int, int] | None = None
 
     def run(self) -> Survey:
         for name in self.trace.facts:
             self._tool(name, None)
-        classified: list[Classification] = []
         keys: list[bytes] = []
-        for call in self.trace.calls:
-            self._study(call, classified, keys)
+        numbers = array("q", [self._study(call, keys) for call in self.trace.calls])
         if self.large is not None:
             self._note_large_integer(*self.large)
         tools = {name: (*tool.base, *tool.extra.values()) for name, tool in self.tools.items()}
         facts = {name: tool.facts for name, tool in self.tools.items()}
-        return Survey(tuple(classified), tuple(keys), tools, facts, tuple(self.findings))
+        return Survey(Classes(tuple(self.kinds), numbers), tuple(keys), tools, facts, tuple(self.findings))
 
     def _tool(self, name: str, call: Call | None) -> _Tool:
         facts = self.trace.facts.get(name) or ToolFacts(name=name, server=call.server if call else None)
         base = self.rules.tool_evidence(facts, self.policy)
-        tool = self.tools[name] = _Tool(facts, base, self.rules.calls_of(facts, self.policy))
+        tool = self.tools[name] = _Tool(facts, base, self.rules.calls_of(facts, self.policy), self.kinds)
         return tool
 
-    def _study(self, call: Call, classified: list[Classification], keys: list[bytes]) -> None:
+    def _study(self, call: Call, keys: list[bytes]) -> int:
+        """The number of a call's class; the canonical bytes of its arguments are added to `keys`."""
         tool = self.tools.get(call.tool) or self._tool(call.tool, call)
         payload = call.result
         arguments = self._read(call, call.arguments)
@@ -118,14 +121,12 @@ class _Surveyor:
         if self.large is None:
             self._look_for_large_integers(call, arguments, result)
         if payload is None or result is None or call.outcome is not Outcome.RECORDED:
-            classified.append(tool.classify(tool.calls.heard(arguments)))
-            return
+            return tool.classify(tool.calls.heard(arguments))
         heard = tool.calls.heard(arguments, result)
         earlier = self.results.setdefault((call.tool, key), payload)
         if earlier is payload or canonical(_decoded(earlier).value) == canonical(result):
-            classified.append(tool.classify(heard))
-        else:
-            classified.append(tool.classify_unstable(heard, self._repetition(call)))
+            return tool.classify(heard)
+        return tool.classify(heard, self._repetition(call))
 
     def _repetition(self, call: Call) -> ClassEvidence:
         """The same call with another result: the result is not stable."""

@@ -8,12 +8,16 @@ the trace-replay guard in which this project began.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum, StrEnum
+from typing import TypeVar, overload
 
 import msgspec
 
 from forensics.core.evidence import Locator
+
+_T = TypeVar("_T")
 
 
 class Effect(IntEnum):
@@ -151,6 +155,36 @@ class Classification(msgspec.Struct, frozen=True):
         if self.rests_on is RestsOn.PACK:
             return any(p.source is Source.PACK and p.trusted for p in self.evidence)
         return self.rests_on in VOUCHED
+
+
+class Classes(Sequence[Classification]):
+    """The class of each call, row by row. Thousands of calls share a handful of classes: `kinds` are the different ones
+    and `numbers` says which of them each call has, so that what follows from a class is worked out once a class.
+    """
+
+    def __init__(self, kinds: tuple[Classification, ...], numbers: array[int]) -> None:
+        self.kinds = kinds
+        self.numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, row: int) -> Classification: ...
+    @overload
+    def __getitem__(self, row: slice) -> Classes: ...
+    def __getitem__(self, row: int | slice) -> Classification | Classes:
+        if isinstance(row, slice):
+            return Classes(self.kinds, self.numbers[row])
+        return self.kinds[self.numbers[row]]
+
+    def __iter__(self) -> Iterator[Classification]:
+        return map(self.kinds.__getitem__, self.numbers)
+
+    def each(self, fact: Callable[[Classification], _T]) -> Iterator[_T]:
+        """A fact about the class of each call, worked out once a class."""
+        facts = [fact(kind) for kind in self.kinds]
+        return map(facts.__getitem__, self.numbers)
 
 
 def derive_class(effect: Effect, result: Stability) -> ToolClass:

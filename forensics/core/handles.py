@@ -36,5 +36,10 @@ class Handle(msgspec.Struct, gc=False):
     uses: list[Use]
 
     @property
+    def carried(self) -> bool:
+        """Whether a later text holds the value: a use beside the branch, which stands first where there is one."""
+        return len(self.uses) > 1 or any(use.role != "branch" for use in self.uses)
+
+    @property
     def minted(self) -> bool:
         return self.kind != REFERENCE
