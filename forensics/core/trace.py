@@ -279,14 +279,17 @@ class Trace:
 
     def step(self, index: int) -> Step:
         """The step of that row. Raises IndexError beyond the trace."""
-        at, call, turn = self.at[index], self.call[index], self.turn[index]
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        numbers = self._steps[index * _STEP : (index + 1) * _STEP]
+        kind, name, agent, at, place, pointer, call, turn, _ = numbers
         return Step(
             index,
-            StepKind(self.kind[index]),
-            self.strings[self.name[index]],
-            self.strings[self.agent[index]],
+            StepKind(kind),
+            self.strings[name],
+            self.strings[agent],
             None if at < 0 else at,
-            self.locator(index),
+            self.places.locator(place, self.strings[pointer]),
             self.payload[index],
             None if call < 0 else call,
             None if turn < 0 else turn,
