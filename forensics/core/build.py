@@ -53,8 +53,8 @@ class Spot(msgspec.Struct, frozen=True, gc=False):
 class Execution(msgspec.Struct, frozen=True):
     """What a tool span says: a tool ran, with these arguments, and ended so. Payloads are None where not captured.
 
-    `status` is ok, error, denied, pending (paused) or "" (not said). `answer` is where the result stands, where that is
-    not `spot`.
+    `status` is ok, error, denied, pending (paused), unsettled (it may have taken effect) or "" (not said). `answer` is
+    where the result stands, where that is not `spot`.
     """
 
     tool: str
@@ -134,7 +134,7 @@ class TraceBuilder:
         self._turn_rows = array("q")
         self._inherited: set[int] = set()
         self._unasked = 0
-        self._index_in_turn = 0
+        self._asked_in = array("q")
 
     def lane(self, key: str = "", agent: str = "") -> Lane:
         """The lane of that key, made when first asked for; `agent` names it."""
@@ -184,8 +184,12 @@ class TraceBuilder:
         lane.turns.append(number)
         lane.silent = NOWHERE
         self.model_calls += 1
-        self._index_in_turn = 0
+        self._asked_in.append(0)
         return number
+
+    def words(self, turn: int, text: Payload | None) -> None:
+        """What that turn said, where its record comes in pieces."""
+        self.trace.payload[self._turn_rows[turn]] = text
 
     def silent_turn(self, lane: Lane, spot: Spot, *, model: str = "") -> int:
         """A model turn whose output was not captured; a later prompt may still show what it said."""
@@ -223,8 +227,8 @@ class TraceBuilder:
         if turn < 0:
             self._unasked += 1
             return self._unasked - 1
-        self._index_in_turn += 1
-        return self._index_in_turn - 1
+        self._asked_in[turn] += 1
+        return self._asked_in[turn] - 1
 
     def _new_call(
         self, lane: Lane, tool: str, turn: int, index: int, recorded_id: str | None, boundary: Boundary, server: str | None
@@ -284,6 +288,7 @@ class TraceBuilder:
         call.step = self.step(
             StepKind.TOOL_CALL, ran.spot, name=ran.tool, agent=lane.agent, payload=ran.arguments, call=row
         )
+        call.executed = Witness(ran.arguments, ran.spot.place, ran.spot.pointer, call.step)
         lane.unshown.add(row)
         lane.unasked.append(row)
         return row
@@ -344,9 +349,13 @@ class TraceBuilder:
         *,
         failed: bool = False,
         denied: bool = False,
+        unsettled: bool = False,
         tainted: str | None = None,
     ) -> int:
-        """A prompt shows the model a result; returns the row of the call that it answers, or -1 for an orphan."""
+        """A prompt shows the model a result; returns the row of the call that it answers, or -1 for an orphan.
+
+        `unsettled` is an answer that leaves open whether the call took effect: a timeout, an interruption.
+        """
         match = find_answered(self.trace.calls, lane.unshown, recorded_id, tool, payload)
         if match is None:
             return self._shown_again(lane, recorded_id, tool, payload, spot)
@@ -354,32 +363,28 @@ class TraceBuilder:
             self._ambiguous(match)
         row = match.call
         lane.unshown.remove(row)
-        self._answer_from_prompt(lane, row, payload, spot, failed=failed, denied=denied)
+        said = _said(failed=failed, denied=denied, unsettled=unsettled)
+        self._answer_from_prompt(lane, row, payload, spot, said)
         call = self.trace.calls[row]
         call.pairing = Basis.RECORDED if match.how is How.ID else Basis.DERIVED
         if tainted:
             self.block(call, tainted, "the record of this result can be read in two ways")
         return row
 
-    def _answer_from_prompt(
-        self, lane: Lane, row: int, payload: Payload | None, spot: Spot, *, failed: bool, denied: bool
-    ) -> None:
+    def _answer_from_prompt(self, lane: Lane, row: int, payload: Payload | None, spot: Spot, said: Outcome) -> None:
         call = self.trace.calls[row]
         call.shown = Witness(payload, spot.place, spot.pointer)
         if call.executed is None:
-            self._first_answer(lane, row, payload, spot, failed=failed, denied=denied)
+            self._first_answer(lane, row, payload, spot, said)
         else:
             self._compare_results(row, payload, spot)
 
-    def _first_answer(
-        self, lane: Lane, row: int, payload: Payload | None, spot: Spot, *, failed: bool, denied: bool
-    ) -> None:
+    def _first_answer(self, lane: Lane, row: int, payload: Payload | None, spot: Spot, said: Outcome) -> None:
         call = self.trace.calls[row]
         self._add_result_step(lane, row, payload, spot)
         assert call.shown is not None
         call.shown.step = call.result_step
-        call.absence = None
-        call.outcome = Outcome.DENIED if denied else Outcome.FAILED if failed else Outcome.RECORDED
+        call.outcome, call.absence = said, None
         if payload is None:
             call.outcome, call.absence = Outcome.ABSENT, Absence.NOT_CAPTURED
 
@@ -563,7 +568,7 @@ class TraceBuilder:
         """The output of a turn was not captured; the next prompt shows what it said."""
         turn, lane.silent = lane.silent, NOWHERE
         self.trace.silent_turns.remove(turn)
-        self._index_in_turn = 0
+        self._asked_in[turn] = 0
         rows = [self._known_call(lane, part) for part in message.calls]
         for part, row in zip(message.calls, rows, strict=True):
             if row < 0:
@@ -713,7 +718,18 @@ _OUTCOMES: dict[str, Outcome] = {
     "error": Outcome.FAILED,
     "denied": Outcome.DENIED,
     "pending": Outcome.INDETERMINATE,
+    "unsettled": Outcome.INDETERMINATE,
 }
+
+
+def _said(*, failed: bool, denied: bool, unsettled: bool) -> Outcome:
+    """The outcome that a shown result tells; what was never allowed to run settles it first."""
+    if denied:
+        return Outcome.DENIED
+    if unsettled:
+        return Outcome.INDETERMINATE
+    return Outcome.FAILED if failed else Outcome.RECORDED
+
 
 
 def _outcome(ran: Execution) -> tuple[Outcome, Absence | None]:

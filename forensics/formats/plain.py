@@ -15,7 +15,7 @@ from forensics.core.jsonvalue import decode
 from forensics.core.trace import NOWHERE, StepKind
 from forensics.formats.shared.lines import Line, lines
 from forensics.core.times import nanoseconds
-from forensics.formats.shared.vocabulary import Fields, fields_of, is_text, parse_message, text
+from forensics.formats.shared.vocabulary import Fields, fields_of, has_each_key_once, is_text, parse_message, text
 
 if TYPE_CHECKING:
     from forensics.core.build import Lane
@@ -246,11 +246,3 @@ def _whole(fields: Fields) -> Payload:
 
 def _as_assistant(fields: Fields) -> bytes:
     return msgspec.json.encode({**fields, "role": msgspec.Raw(b'"assistant"')})
-
-
-def has_each_key_once(fields: Fields, length: int) -> bool:
-    """Whether an object of `length` bytes, written compactly or in Python's default style, has no key twice: a key that
-    the decoder dropped would leave bytes that the kept fields don't account for.
-    """
-    kept = len(msgspec.json.encode(fields))
-    return length in (kept, kept + 2 * len(fields) - 1)
