@@ -29,6 +29,7 @@ _CUT_MARK = re.compile(
     r"|\(truncated[^)]{0,60}\)|\.\.\. ?\d+ (?:more )?(?:characters|chars|bytes)[^\n]{0,40})\s*$",
     re.IGNORECASE,
 )
+_TAIL = 240
 _ERROR_PREFIX = re.compile(r"^[\w .'\"`/-]{0,80}\b(?:error|exception|failed)\b[\w .'\"`/()-]{0,80}:\s*$", re.IGNORECASE)
 
 
@@ -95,9 +96,13 @@ def _compact(value: object) -> str:
     return msgspec.json.encode(value).decode("utf-8", "replace") if not isinstance(value, str) else value
 
 
-def is_cut_text(value: object) -> bool:
-    """Whether a recorded text ends in a mark that says it was cut."""
-    return isinstance(value, str) and _CUT_MARK.search(value[-200:]) is not None and "truncat" in value[-200:].lower()
+def says_it_was_cut(payload: msgspec.Raw) -> bool:
+    """Whether a recorded text ends in words that say it was cut (an ellipsis alone may be the text's own)."""
+    tail = bytes(memoryview(payload)[-_TAIL:]).lower()
+    if b"truncat" not in tail and b"clipped" not in tail:
+        return False
+    value = decode(payload).value
+    return isinstance(value, str) and _CUT_MARK.search(value[-_TAIL:]) is not None
 
 
 class ArgumentChange(msgspec.Struct, frozen=True):

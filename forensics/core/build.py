@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.agreement import Rung, agree, compare_arguments
+from forensics.core.agreement import Rung, agree, compare_arguments, says_it_was_cut
 from forensics.core.evidence import Basis, Gap
 from forensics.core.findings import Finding, finding
 from forensics.core.jsonvalue import short_json, text_of, value_of
@@ -624,6 +624,7 @@ class TraceBuilder:
         for call in self.trace.calls:
             self._missing_execution(call)
             self._unanswered(call)
+            self._cut_result(call)
         self.trace.close()
         return self.trace
 
@@ -654,6 +655,16 @@ class TraceBuilder:
             message = f"{one_line(call.tool, 60)} was asked for and no result is recorded"
             self.note(finding("unanswered_call", message, steps=(call.step,)))
             self.block(call, "unanswered_call", message)
+
+    def _cut_result(self, call: Call) -> None:
+        """A result that only a span recorded, and that an exporter cut: what the agent was given is not known. (What a
+        prompt shows is what the model was given, cut or not.)"""
+        told = call.returned.payload if call.returned is not None else None
+        if told is None or (call.shown is not None and call.shown.payload is not None) or not says_it_was_cut(told):
+            return
+        message = f"the only record of the result of {one_line(call.tool, 60)} says that it was cut"
+        self.note(finding("truncated_payload", message, steps=(call.step,)))
+        self.block(call, "truncated_payload", message)
 
     # small things ------------------------------------------------------------------------------------------------
 

@@ -171,3 +171,26 @@ def test_nothing_is_lost_whatever_the_order(events: list[str]) -> None:
     answered = sum(c.outcome is Outcome.RECORDED for c in trace.calls)
     assert len(trace.calls) == asked
     assert answered + len(build.orphan_results) == build.result_count
+
+
+@pytest.mark.parametrize(
+    ("result", "shown", "wanted"),
+    [
+        ("0123 [truncated 500 chars]", None, ["truncated_payload"]),
+        ("0123 [truncated 500 chars]", "0123 4567 and so on", []),
+        ("0123 [truncated 500 chars]", "0123 [truncated 500 chars]", []),
+        ("wait for it...", None, []),
+    ],
+)
+def test_a_result_that_only_a_cut_record_holds_is_not_injectable(
+    result: str, shown: str | None, wanted: list[str]
+) -> None:
+    build, spot = builder()
+    lane = build.lane()
+    build.request(lane, build.turn(lane, spot), "read", "c1", raw({}), spot)
+    build.execute(lane, ran("read", spot, recorded_id="c1", result=result))
+    if shown is not None:
+        build.show(lane, "c1", "", raw(shown), spot)
+    trace = build.finish()
+    assert codes(trace) == wanted
+    assert [b.code for b in trace.calls[0].blocks] == wanted
