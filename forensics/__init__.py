@@ -14,7 +14,9 @@ _HOMES = {
     "assert_dynamically_replayable": "forensics.api",
     "clear": "forensics.api",
     "examine": "forensics.api",
+    "graph": "forensics.api",
     "load": "forensics.api",
+    "to_networkx": "forensics.api",
     "Examination": "forensics.api",
     "Options": "forensics.api",
     "ForensicsError": "forensics.errors",
@@ -38,11 +40,22 @@ __all__ = [
     "assert_dynamically_replayable",
     "clear",
     "examine",
+    "graph",
     "load",
+    "to_networkx",
 ]
 
 if TYPE_CHECKING:
-    from forensics.api import Examination, Options, assert_dynamically_replayable, clear, examine, load
+    from forensics.api import (
+        Examination,
+        Options,
+        assert_dynamically_replayable,
+        clear,
+        examine,
+        graph,
+        load,
+        to_networkx,
+    )
     from forensics.core.trace import Trace
     from forensics.core.verdict import Verdict
     from forensics.errors import EvidenceError, ForensicsError, NonReplayableTraceError, RuleError

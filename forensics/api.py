@@ -1,4 +1,4 @@
-"""Which verbs does a library user call? Load, examine, audit, inspect, and the guard before a rerun."""
+"""Which verbs does a library user call? Load, examine, audit, inspect, graph, and the guard before a rerun."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.analysis.causality import causal_graph, value_uses
 from forensics.analysis.decide import refusal
+from forensics.analysis.graph_view import to_networkx as view
 from forensics.analysis.run import TraceAnalysis, analyse, analyse_trace
 from forensics.core.evidence import Evidence, Severity
 from forensics.core.policy import Policy
@@ -26,6 +28,9 @@ from forensics.rules.engine import RuleSet, load_rules
 from forensics.rules.policy_file import load_policy
 
 if TYPE_CHECKING:
+    import networkx as nx
+
+    from forensics.core.graph import CausalGraph
     from forensics.core.trace import Trace
     from forensics.core.verdict import Clearance
     from forensics.report.documents import AuditDocument, InspectionDocument
@@ -157,6 +162,24 @@ def expand(evidence: Sequence[Where]) -> list[str]:
         else:
             out.append(where)
     return out
+
+
+# the graph -----------------------------------------------------------------------------------------------------------
+
+
+def graph(trace: Trace) -> CausalGraph:
+    """The causal graph over the steps of a trace: what led to what, with the values that went from step to step.
+
+    Its rows are those of `trace.step`; `graph.backward(row)` and `graph.forward(row)` are the slices around one.
+    """
+    return causal_graph(trace, value_uses(_judge(trace, None).handles))
+
+
+def to_networkx(trace: Trace) -> nx.MultiDiGraph[int]:
+    """The same as a frozen `networkx.MultiDiGraph`: nodes with kind, name, agent and occurrence, edges with kind and
+    basis. The texts are those of the evidence as it has them; `.copy()` is an ordinary graph.
+    """
+    return view(graph(trace), trace)
 
 
 # the guard -----------------------------------------------------------------------------------------------------------

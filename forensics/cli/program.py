@@ -22,6 +22,8 @@ _COMMANDS = {
     "audit": ("forensics.cli.commands.audit", "Say whether a run may be repeated, and why not."),
     "inspect": ("forensics.cli.commands.inspect", "Show every step and tuple, of refused and damaged traces too."),
     "classify": ("forensics.cli.commands.classify", "Say what each tool or call does to the world, with the evidence."),
+    "graph": ("forensics.cli.commands.graph", "Draw what led to what, whole or around one step."),
+    "explain": ("forensics.cli.commands.explain", "Say why a step happened and what it led to."),
     "policy": ("forensics.cli.commands.policy", "Draft a policy file, or check one."),
     "formats": ("forensics.cli.commands.formats", "List what is read, and what each format carries and lacks."),
     "schema": ("forensics.cli.commands.schema", "Print the JSON Schema of a document or of a file that you write."),

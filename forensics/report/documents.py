@@ -13,6 +13,8 @@ INSPECTION = "forensics/inspection/v1"
 CLASSIFICATION = "forensics/classification/v1"
 FORMATS = "forensics/formats/v1"
 POLICY_CHECK = "forensics/policy-check/v1"
+GRAPH = "forensics/graph/v1"
+EXPLANATION = "forensics/explanation/v1"
 
 
 class Document(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
@@ -407,12 +409,113 @@ class PolicyCheckDocument(msgspec.Struct, frozen=True, kw_only=True):
     entries: list[PolicyEntryRow]
 
 
+class GraphTraceRow(Document, frozen=True):
+    """The trace that a graph or an explanation is about; `steps` counts all of them."""
+
+    id: str
+    evidence: int
+    format: str
+    first_step: int
+    steps: int
+    rerun_of: str | None = None
+
+
+class GraphStepRow(Document, frozen=True, kw_only=True, rename={"class_": "class"}):
+    """One step as a node. `class` and `labels` stand with calls, `says` (its first words) in explanations."""
+
+    index: int
+    kind: str
+    name: str = ""
+    agent: str = ""
+    at: str | None = None
+    locator: Place
+    occurrence: str | None = None
+    class_: str | None = None
+    labels: list[str] = []
+    outcome: str | None = None
+    says: str | None = None
+
+
+class GraphValueRow(Document, frozen=True, rename={"written": "as"}):
+    """A value that an edge of kind `value` carries, and how it stands in the target (as a use of the audit does)."""
+
+    value: str
+    kind: str
+    role: str
+    written: str
+    pointer: str | None = None
+    echo: bool = False
+
+
+class GraphEdgeRow(Document, frozen=True):
+    """One edge, from the step of the cause to the step of its consequence."""
+
+    source: int
+    target: int
+    kind: str
+    basis: str
+    values: list[GraphValueRow] = []
+
+
+class SliceRow(Document, frozen=True):
+    """Which part of the graph this is: what led to a step, what it led to, or both; at most `depth` edges away."""
+
+    step: int
+    back: bool
+    forward: bool
+    depth: int | None = None
+
+
+class GraphDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The causal graph of one trace, whole (`slice` is null) or in part. Edges go by source, target and kind."""
+
+    schema: str
+    tool: Program
+    policy: PolicyName
+    rules: Digest
+    evidence: list[EvidenceRow]
+    trace: GraphTraceRow
+    slice: SliceRow | None
+    steps: list[GraphStepRow]
+    edges: list[GraphEdgeRow]
+
+
+class ReachRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One direction of an explanation. `direct` are the edges that touch the step; `further` reaches every other step
+    of the slice once, nearest first. `steps` counts the slice, `more` what `further` leaves out.
+    """
+
+    steps: int
+    direct: list[GraphEdgeRow]
+    further: list[GraphEdgeRow]
+    more: int
+
+
+class ExplanationDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a step happened and what it led to; `steps` are the others that an edge names. An edge of kind `value` whose
+    values have the role `branch` says that a turn was shown them and may rest on them; the graph has no such edge.
+    """
+
+    schema: str
+    tool: Program
+    policy: PolicyName
+    rules: Digest
+    evidence: list[EvidenceRow]
+    trace: GraphTraceRow
+    step: GraphStepRow
+    steps: list[GraphStepRow]
+    why: ReachRow
+    led_to: ReachRow
+
+
 DOCUMENTS: dict[str, type[msgspec.Struct]] = {
     "audit": AuditDocument,
     "inspection": InspectionDocument,
     "classification": ClassificationDocument,
     "formats": FormatsDocument,
     "policy-check": PolicyCheckDocument,
+    "graph": GraphDocument,
+    "explanation": ExplanationDocument,
 }
 
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 from forensics.report.documents import (
     AuditDocument,
     ClassificationDocument,
+    ExplanationDocument,
     FormatsDocument,
     InspectionDocument,
     PolicyCheckDocument,
 )
 from forensics.report.terminal_audit import audit
 from forensics.report.terminal_classes import classification
+from forensics.report.terminal_explain import explanation
 from forensics.report.terminal_inspect import inspection
 from forensics.report.terminal_page import Page
 from forensics.report.terminal_tables import formats, policy_check
@@ -26,6 +28,7 @@ _LAYOUTS: dict[type, Callable[[Page, Any], None]] = {
     AuditDocument: audit,
     InspectionDocument: inspection,
     ClassificationDocument: classification,
+    ExplanationDocument: explanation,
     FormatsDocument: formats,
     PolicyCheckDocument: policy_check,
 }

@@ -88,6 +88,8 @@ def commands(path: Path) -> Iterator[list[str]]:
     yield ["inspect", str(path), "--step", "2"]
     yield ["classify", str(path), "-v"]
     yield ["policy", "draft", str(path)]
+    yield ["explain", str(path), "2"]
+    yield ["explain", str(path), "3", "-v"]
 
 
 @pytest.mark.parametrize("label", STRINGS)

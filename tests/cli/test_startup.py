@@ -81,7 +81,7 @@ def test_every_help_has_examples_at_80_columns(path: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("forensics ", {"audit", "inspect", "classify", "policy", "formats", "schema"}),
+        ("forensics ", {"audit", "inspect", "classify", "graph", "explain", "policy", "formats", "schema"}),
         ("forensics policy ", {"draft", "check"}),
         ("forensics audit --fail-on ", {"info", "low", "medium", "high", "critical"}),
         ("forensics audit --input-format openai", {"openai-chat", "openai-responses"}),

@@ -1,0 +1,137 @@
+"""`forensics graph`: what led to what?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from forensics.cli.commands.classify import complain
+from forensics.cli.one_trace import one_trace
+from forensics.cli.options import JUDGING, READING, Settings, shared
+from forensics.cli.output import note, write
+from forensics.cli.progress import working
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from forensics.api import Examination
+    from forensics.report.documents import GraphDocument
+    from forensics.report.graph_document import Drawn
+
+Part = tuple[int, bool, bool, int | None]  # step, back, forward, depth
+
+FORMS = ("json", "graphml", "dot", "mermaid", "svg")
+_EPILOG = """\b
+Examples:
+  forensics graph trace.json --to svg --output graph.svg
+  forensics graph trace.json --to mermaid --slice 9 --depth 5
+  forensics graph local.db --trace ID --to graphml > graph.graphml
+
+\b
+Lines: recorded solid, derived dashed, inferred dotted.
+Marks: ! side-effecting, # handle-returning, = idempotent, ~ volatile.
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("evidence")
+@click.option("--to", type=click.Choice(FORMS), default="json", show_default=True, help="The form of the graph.")
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write to this file.")
+@click.option("--slice", "around", type=click.IntRange(min=0), metavar="STEP", help="Only what surrounds one step.")
+@click.option("--back", is_flag=True, help="With --slice: what led to it.")
+@click.option("--forward", is_flag=True, help="With --slice: what it led to.")
+@click.option("--depth", type=click.IntRange(min=1), metavar="N", help="With --slice: at most N edges away.")
+@shared(*JUDGING, *READING, formats=())
+def command(
+    evidence: str,
+    to: str,
+    output: Path | None,
+    around: int | None,
+    depth: int | None,
+    *,
+    back: bool,
+    forward: bool,
+    settings: Settings,
+) -> int:
+    """Draw what led to what, whole or around one step.
+
+    EVIDENCE is a file, a folder, a glob or - for standard input. Where it holds several runs, choose one with --trace.
+    Steps have the numbers that audit and inspect give them. A slice takes both directions unless one is given.
+    """
+    from forensics.api import examine
+
+    if around is None and (back or forward or depth):
+        raise click.UsageError("--back, --forward and --depth belong to --slice STEP.")
+    _check_output(output, evidence)
+    with working(settings):
+        examination = examine(evidence, settings.options())
+    code = complain(examination)
+    if examination.analyses:
+        both = back is forward
+        part = None if around is None else (around, back or both, forward or both, depth)
+        document = _document(examination, part)
+        _deliver(_form(to, document, settings), output)
+    return code
+
+
+def _document(examination: Examination, part: Part | None) -> GraphDocument:
+    from forensics.report.documents import SliceRow
+    from forensics.report.graph_document import Drawn, graph_document
+
+    drawn = Drawn(examination.examined, one_trace(examination))
+    row = None
+    if part is not None:
+        step, back, forward, depth = part
+        check_step(drawn, step, "--slice")
+        row = SliceRow(step=step, back=back, forward=forward, depth=depth)
+    return graph_document(examination.examined, drawn, examination.policy, examination.rules.digest, row)
+
+
+def check_step(drawn: Drawn, step: int, hint: str) -> None:
+    """Raise click.BadParameter, with the range, for a step that the trace does not have."""
+    if drawn.row(step) is None:
+        last = drawn.first + len(drawn.trace) - 1
+        raise click.BadParameter(
+            f"the trace has no step {step}: its steps are {drawn.first} to {last}", param_hint=hint
+        )
+
+
+def _form(to: str, document: GraphDocument, settings: Settings) -> bytes:
+    """The bytes of the graph in one form. Raises LimitExceededError where it has too many steps for that form."""
+    from forensics.report.graph_dot import dot
+    from forensics.report.graph_graphml import graphml
+    from forensics.report.graph_mermaid import MANY_EDGES, mermaid
+    from forensics.report.graph_svg import svg
+    from forensics.report.jsonout import json_bytes
+
+    if to == "json":
+        return json_bytes(document)
+    if to == "mermaid" and len(document.edges) > MANY_EDGES:
+        note(f"Mermaid draws more than {MANY_EDGES} edges only where maxEdges is raised; --slice STEP", settings)
+    forms: dict[str, Callable[[GraphDocument], str]] = {"graphml": graphml, "dot": dot, "mermaid": mermaid, "svg": svg}
+    return forms[to](document).encode("utf-8")
+
+
+# where to ------------------------------------------------------------------------------------------------------------
+
+
+def _check_output(output: Path | None, evidence: str) -> None:
+    """The evidence is never written to."""
+    from forensics.api import expand
+
+    if output is None or not output.exists():
+        return
+    if any(Path(place).exists() and output.samefile(place) for place in expand([evidence])):
+        raise click.BadParameter("that is the evidence, which is never written to", param_hint="--output")
+
+
+def _deliver(data: bytes, output: Path | None) -> None:
+    if output is None:
+        write(data)
+        return
+    try:
+        output.write_bytes(data)
+    except OSError as error:
+        raise click.BadParameter(f"{output.name} can't be written: {error.strerror}", param_hint="--output") from None
