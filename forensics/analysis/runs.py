@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 SMALL_TRACE = 1_000
 _RUN = re.compile(rb"[0-9A-Za-z_-]+")
 _ESCAPES = re.compile(rb"\\+(?:u[0-9A-Fa-f]{4}|[^u])?")
+_MEDIA_LEAST = 4096  # characters of one unbroken text that is a file and no value: an image in base64 (RFC 4648)
+_MEDIA = re.compile(rb'(?<=[",])[0-9A-Za-z+/=_-]{%d,}(?=")' % _MEDIA_LEAST)
 _DIGITS = b"0123456789"
 _WORD = _DIGITS + b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-"
 _KINDS = bytes(ord("0") if b in _DIGITS else ord("a") if b in _WORD else ord(" ") for b in range(256))
@@ -50,8 +52,10 @@ def digit_runs(text: bytes) -> Runs:
 
 
 def plain_bytes(payload: Payload) -> bytes:
-    """The text of a payload with JSON's escapes turned into separators."""
+    """The text of a payload with JSON's escapes turned into separators, without the files in it."""
     data = bytes(payload)
+    if len(data) > _MEDIA_LEAST:
+        data = _MEDIA.sub(b"", data)
     if b"\\" not in data:
         return data
     if b"\\u00" in data:

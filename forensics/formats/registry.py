@@ -24,6 +24,7 @@ _MODULES: dict[str, str] = {
     "openai-responses": "forensics.formats.openai_responses",
     "anthropic-messages": "forensics.formats.anthropic_messages",
     "gemini": "forensics.formats.gemini",
+    "claude-code": "forensics.formats.claude_code",
     "event-log": "forensics.formats.plain",
 }
 ENTRY_POINTS = "forensics.formats"
