@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from forensics.core.classes import ClassEvidence, Classification, ToolFacts, resolve
+from forensics.core.classes import ClassEvidence, Classification, Source, ToolFacts, resolve
 from forensics.core.jsonvalue import decode, unfold
 from forensics.errors import CorruptEvidenceError
+from forensics.proofs.calls import answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,11 +37,14 @@ class Classified(msgspec.Struct, frozen=True):
 
 
 class CallFacts(msgspec.Struct, frozen=True):
-    """One call as it was listed: its tool, its arguments, and its result where one is given (UNSET: none)."""
+    """One call as it was listed: its tool, its arguments, its result where one is given (UNSET: none), and the dialect
+    of the text that it runs (a database, a shell) where that is said.
+    """
 
     tool: ToolFacts
     arguments: Any
     result: Any = msgspec.UNSET
+    dialect: str | None = None
 
 
 # classifying ---------------------------------------------------------------------------------------------------------
@@ -56,22 +60,33 @@ def classify_calls(calls: Iterable[CallFacts], rules: RuleSet, policy: Policy) -
     return tuple(Classified(c.tool.name, c.tool.server, resolve(_call_evidence(c, rules, policy))) for c in calls)
 
 
-def _call_evidence(call: CallFacts, rules: RuleSet, policy: Policy) -> Iterator[ClassEvidence]:
-    yield from rules.tool_evidence(call.tool, policy)
-    yield from rules.call_evidence(call.tool, call.arguments, policy)
-    if call.result is not msgspec.UNSET:
-        yield from rules.result_evidence(call.tool, call.arguments, call.result)
+def _call_evidence(call: CallFacts, rules: RuleSet, policy: Policy) -> tuple[ClassEvidence, ...]:
+    said = (
+        *rules.tool_evidence(call.tool, policy),
+        *rules.call_evidence(call.tool, call.arguments, policy),
+        *(() if call.result is msgspec.UNSET else rules.result_evidence(call.tool, call.arguments, call.result)),
+    )
+    return answer(said, call.tool, call.arguments, rules.answered_by_proof, call.dialect)
 
 
 def classify_traces(analyses: Iterable[TraceAnalysis]) -> tuple[Classified, ...]:
-    """The tools of several traces, each once: what every trace shows of a tool is joined."""
+    """The tools of several traces, each once: what every trace shows of a tool is joined. A proof speaks of calls, so
+    it counts where every trace has one.
+    """
     pieces: dict[tuple[str, str | None], dict[tuple[str, str, str | None], ClassEvidence]] = {}
+    unproven: set[tuple[str, str | None]] = set()
     for analysis in analyses:
         for tool in analysis.tools:
-            known = pieces.setdefault((tool.name, tool.facts.server), {})
+            key = (tool.name, tool.facts.server)
+            known = pieces.setdefault(key, {})
             for piece in tool.classified.evidence:
                 known.setdefault((piece.source.value, piece.says, piece.rule), piece)
-    return tuple(Classified(name, server, resolve(known.values())) for (name, server), known in pieces.items())
+            if all(piece.source is not Source.PROOF for piece in tool.classified.evidence):
+                unproven.add(key)
+    return tuple(
+        Classified(*key, resolve(p for p in known.values() if p.source is not Source.PROOF or key not in unproven))
+        for key, known in pieces.items()
+    )
 
 
 # reading -------------------------------------------------------------------------------------------------------------
@@ -187,8 +202,9 @@ def _call(item: object) -> CallFacts | None:
     tool = _from_json({**item, "name": item.get("tool") or item.get("name")})
     if tool is None:
         return None
-    arguments = item.get("arguments", item.get("args"))
-    return CallFacts(tool, unfold(arguments), unfold(item["result"]) if "result" in item else msgspec.UNSET)
+    arguments = unfold(item.get("arguments", item.get("args")))
+    result = unfold(item["result"]) if "result" in item else msgspec.UNSET
+    return CallFacts(tool, arguments, result, _text(item, "dialect"))
 
 
 def _text(fields: dict[str, Any], key: str) -> str | None:

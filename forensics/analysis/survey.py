@@ -24,6 +24,7 @@ from forensics.core.findings import Finding, finding
 from forensics.core.jsonvalue import SAFE_INTEGER, Decoded, canonical, decode, decode_embedded
 from forensics.core.sanitise import one_line
 from forensics.core.trace import Block, Call, Outcome
+from forensics.proofs.calls import answerable, proof_of, without
 
 if TYPE_CHECKING:
     from forensics.core.evidence import Locator
@@ -56,30 +57,54 @@ class _Tool:
     by their number in `kinds`.
     """
 
-    def __init__(self, facts: ToolFacts, base: Evidence, calls: CallRules, kinds: list[Classification]) -> None:
+    def __init__(
+        self, facts: ToolFacts, base: Evidence, calls: CallRules, answered: frozenset[str], kinds: list[Classification]
+    ) -> None:
         self.facts = facts
         self.base = base
         self.calls = calls
+        self.answered = answered
         self.extra: dict[tuple[str, str | None], ClassEvidence] = {}
         self._kinds = kinds
-        self._classified: dict[tuple[Heard, bool], int] = {}
+        self._classified: dict[tuple[Heard, bool, ClassEvidence | None], int] = {}
+        self._runs_text: dict[Heard, bool] = {}
+        self._proofs: dict[ClassEvidence | None, None] = {}
 
-    def classify(self, heard: Heard, unstable: ClassEvidence | None = None) -> int:
+    def classify(self, heard: Heard, arguments: object, unstable: ClassEvidence | None = None) -> int:
         """The class of a call about which this was heard; `unstable` says that its result differs from that of the same
         call before.
         """
-        known = (heard, unstable is not None)
+        proof = self._proof(heard, arguments)
+        known = (heard, unstable is not None, proof)
         number = self._classified.get(known)
         if number is None:
             number = self._classified[known] = len(self._kinds)
             own = self.calls.evidence(heard)
-            self._kinds.append(self._resolved(own if unstable is None else (*own, unstable)))
+            self._kinds.append(self._resolved(own if unstable is None else (*own, unstable), proof))
         return number
 
-    def _resolved(self, own: Evidence) -> Classification:
+    def evidence(self) -> Evidence:
+        """What is known of the tool from all its calls. A proof speaks of one call, so it counts where all have one."""
+        pieces = (*self.base, *self.extra.values())
+        proofs = tuple(proof for proof in self._proofs if proof is not None)
+        if len(proofs) != len(self._proofs):
+            return pieces
+        return (*without(pieces, self.answered), *proofs)
+
+    def _proof(self, heard: Heard, arguments: object) -> ClassEvidence | None:
+        runs_text = self._runs_text.get(heard)
+        if runs_text is None:
+            pieces = (*self.base, *self.calls.evidence(heard))
+            runs_text = self._runs_text[heard] = answerable(pieces, self.answered)
+        proof = proof_of(self.facts, arguments) if runs_text else None
+        self._proofs[proof] = None
+        return proof
+
+    def _resolved(self, own: Evidence, proof: ClassEvidence | None) -> Classification:
         for piece in own:
             self.extra.setdefault((piece.says, piece.rule), piece)
-        return resolve((*self.base, *own))
+        pieces = (*self.base, *own)
+        return resolve(pieces if proof is None else (*without(pieces, self.answered), proof))
 
 
 class _Surveyor:
@@ -100,14 +125,15 @@ class _Surveyor:
         numbers = array("q", [self._study(call, keys) for call in self.trace.calls])
         if self.large is not None:
             self._note_large_integer(*self.large)
-        tools = {name: (*tool.base, *tool.extra.values()) for name, tool in self.tools.items()}
+        tools = {name: tool.evidence() for name, tool in self.tools.items()}
         facts = {name: tool.facts for name, tool in self.tools.items()}
         return Survey(Classes(tuple(self.kinds), numbers), tuple(keys), tools, facts, tuple(self.findings))
 
     def _tool(self, name: str, call: Call | None) -> _Tool:
         facts = self.trace.facts.get(name) or ToolFacts(name=name, server=call.server if call else None)
         base = self.rules.tool_evidence(facts, self.policy)
-        tool = self.tools[name] = _Tool(facts, base, self.rules.calls_of(facts, self.policy), self.kinds)
+        calls = self.rules.calls_of(facts, self.policy)
+        tool = self.tools[name] = _Tool(facts, base, calls, self.rules.answered_by_proof, self.kinds)
         return tool
 
     def _study(self, call: Call, keys: list[bytes]) -> int:
@@ -121,12 +147,12 @@ class _Surveyor:
         if self.large is None:
             self._look_for_large_integers(call, arguments, result)
         if payload is None or result is None or call.outcome is not Outcome.RECORDED:
-            return tool.classify(tool.calls.heard(arguments))
+            return tool.classify(tool.calls.heard(arguments), arguments)
         heard = tool.calls.heard(arguments, result)
         earlier = self.results.setdefault((call.tool, key), payload)
         if earlier is payload or canonical(_decoded(earlier).value) == canonical(result):
-            return tool.classify(heard)
-        return tool.classify(heard, self._repetition(call))
+            return tool.classify(heard, arguments)
+        return tool.classify(heard, arguments, self._repetition(call))
 
     def _repetition(self, call: Call) -> ClassEvidence:
         """The same call with another result: the result is not stable."""
