@@ -19,7 +19,7 @@ from forensics.core.jsonvalue import text_of
 from forensics.core.times import nanoseconds
 from forensics.core.trace import NOWHERE, Boundary, Payload, StepKind
 from forensics.errors import CorruptEvidenceError
-from forensics.formats.shared.claude_history import Again, Branches, digest_of, is_result
+from forensics.formats.shared.claude_history import Again, Chain, digest_of, is_result
 from forensics.formats.shared.claude_lines import Record, read_line, read_record
 from forensics.formats.shared.claude_outcomes import INTERRUPTION, outcome
 from forensics.formats.shared.lines import BOM, lines
@@ -45,6 +45,7 @@ _LARGE = 1 << 20  # bytes of a record that are named as large
 _TRUE = b"true"
 _SUB_AGENT_TOOLS = frozenset({"Task", "Agent"})
 _MCP = "mcp__"
+_UNNAMED = "default"  # what the SDK sends before it knows the session
 _BOOKKEEPING = frozenset({"leafUuid", "snapshot", "operation", "permissionMode", "lastPrompt"})
 _CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
 
@@ -132,8 +133,9 @@ class _Session:
         self.early: list[tuple[Record, Spot]] = []
         self.open: dict[str, _Open] = {}
         self.again = Again()
-        self.branches = Branches()
+        self.chain = Chain()
         self.roots: dict[str, str] = {}
+        self.chains = 0
         self.prompts: dict[bytes, int] = {}
         self.usage: dict[str, tuple[int, int]] = {}
         self.ended: bool | None = None
@@ -205,7 +207,9 @@ class _Session:
         if self.again.is_again(record, self._waits):
             self.again.note(self.build.places.locator(spot.place, spot.pointer))
             return
-        self.branches.note(record)
+        if self.chain.note(record):
+            message = "the record that this one follows is not in the file: what stood between is lost"
+            self._builder().gap("evidence_gap", message, spot)
         kind = text(fields, "type")
         _KINDS.get(kind, _Session.bookkeeping)(self, record, spot, tainted)
 
@@ -231,9 +235,11 @@ class _Session:
         for one in self.open.values():
             self._end_turn(one)
         self.again.tell(self.build)
-        self.build.counts.branches = self.branches.count
+        self.build.counts.branches = self.chain.branches
         trace = self._builder().trace
         trace.ended_normally = self.ended
+        if self.chain.begins_elsewhere and not trace.calls:
+            self.build.records_calls = False  # the calls of this run may stand in the file that holds its beginning
 
     def _builder(self) -> TraceBuilder:
         assert self.builder is not None  # noqa: S101 - a record is told only after the trace has begun
@@ -262,7 +268,10 @@ class _Session:
         agent = text(fields, "agentId")
         if agent:
             return f"agent-{agent}"
-        name = self.roots.get(text(fields, "parentUuid")) or f"sidechain-{len(set(self.roots.values())) + 1}"
+        parent = text(fields, "parentUuid")
+        if not parent or not self.chains:
+            self.chains += 1
+        name = self.roots.get(parent, f"sidechain-{self.chains}")
         self.roots[text(fields, "uuid")] = name
         return name
 
@@ -468,6 +477,11 @@ class _Session:
         self.bookkeeping(record, spot, tainted)
         failed = bytes(record.fields.get("is_error", b"")) == _TRUE
         self.ended = not failed and text(record.fields, "subtype") == "success"
+        usage = present(record.fields, "usage")
+        if usage is not None:
+            counts, fields = self.build.counts, fields_of(usage)
+            counts.input_tokens = max(counts.input_tokens, _number(fields, "input_tokens"))
+            counts.output_tokens = max(counts.output_tokens, _number(fields, "output_tokens"))
 
 
 _Tell = Callable[[_Session, Record, Spot, "str | None"], None]
@@ -487,6 +501,8 @@ _KINDS: dict[str, _Tell] = {
 def _trace_id(fields: Fields) -> str:
     """The session, and the sub-agent where the file is that of one."""
     session = text(fields, "sessionId", "session_id")
+    if session == _UNNAMED:
+        return ""
     agent = text(fields, "agentId")
     if session and agent and bytes(fields.get("isSidechain", b"")) == _TRUE:
         return f"{session}.agent-{agent}"

@@ -79,25 +79,40 @@ def answered(record: Record) -> list[str]:
     return [text(fields, "tool_use_id") for _, fields in record.blocks if is_result(text(fields, "type"))]
 
 
-class Branches:
-    """How often a person went back and asked otherwise: a prompt whose parent lies before the latest prompt."""
+class Chain:
+    """Which record follows which, as far as `parentUuid` tells: where a person went back and asked otherwise, and where
+    the record that another follows is not there.
+    """
 
     def __init__(self) -> None:
-        self.count = 1
-        self._older: set[str] = set()
-        self._latest: list[str] = []
+        self.branches = 1
+        self.begins_elsewhere = False
+        self._asked = 0
+        self._known: dict[str, int] = {}
 
-    def note(self, record: Record) -> None:
-        """Take a record in order; those of side chains are no branches of the person's conversation."""
+    def note(self, record: Record) -> bool:
+        """Take a record in order; returns whether the record that it follows should stand in the file and does not.
+
+        The first record may follow one of another file, and news of a running tool (`progress`) are not always kept.
+        """
         fields = record.fields
-        uuid = text(fields, "uuid")
-        if not uuid or bytes(fields.get("isSidechain", b"")) == _TRUE:
-            return
-        if text(fields, "type") == "user" and not answered(record) and "isMeta" not in fields:
-            self.count += text(fields, "parentUuid") in self._older
-            self._older.update(self._latest)
-            self._latest.clear()
-        self._latest.append(uuid)
+        uuid, parent = text(fields, "uuid"), text(fields, "parentUuid")
+        lost = bool(parent) and parent not in self._known
+        first = not self._known
+        if first:
+            self.begins_elsewhere = lost
+        if bytes(fields.get("isSidechain", b"")) != _TRUE and _is_prompt(record):
+            self.branches += self._known.get(parent, self._asked) < self._asked
+            self._asked += 1
+        if uuid:
+            self._known[uuid] = self._asked
+        return lost and not first and bool(record.message)
+
+
+def _is_prompt(record: Record) -> bool:
+    """Whether a person said something: neither a result nor what the harness put in."""
+    fields = record.fields
+    return text(fields, "type") == "user" and not answered(record) and bytes(fields.get("isMeta", b"")) != _TRUE
 
 
 def is_result(kind: str) -> bool:
