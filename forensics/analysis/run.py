@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.analysis.anomalies import Acts, anomalies
+from forensics.analysis.conflicts import conflicts, contradictions, distrusted
 from forensics.analysis.decide import Case, decide
 from forensics.analysis.flow import flow
 from forensics.analysis.oversight import oversight
@@ -60,7 +61,9 @@ def analyse(reading: Reading, rules: RuleSet, policy: Policy) -> tuple[TraceAnal
 
 def analyse_trace(trace: Trace, rules: RuleSet, policy: Policy, original: Trace | None = None) -> TraceAnalysis:
     """Analyse one trace; `original` is the trace that it is a rerun of, where the same evidence holds it."""
-    studied = survey(trace, rules, policy)
+    surveyed = survey(trace, rules, policy)
+    contradicted = contradictions(surveyed)
+    studied = distrusted(trace, surveyed, contradicted)
     followed = flow(trace, studied.classified, rules)
     minting = _minting(followed.handles)
     calls = _final_classes(studied, minting)
@@ -74,6 +77,7 @@ def analyse_trace(trace: Trace, rules: RuleSet, policy: Policy, original: Trace 
         *oversight(trace),
         *anomalies(Acts(trace, studied.arguments_keys, calls, followed.handles)),
         *executed_effects(trace, done, calls),
+        *conflicts(trace, contradicted),
     )
     return TraceAnalysis(trace, tools, calls, followed.handles, found, verdict, done)
 

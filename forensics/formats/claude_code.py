@@ -223,7 +223,7 @@ class _Session:
 
     def _waits(self, call_id: str) -> bool:
         """Whether a call with that id has no answer yet, in any lane."""
-        return any(one.lane.unshown.holds(call_id) for one in self.open.values())
+        return any(one.lane.unshown.with_id(call_id) is not None for one in self.open.values())
 
     def close(self) -> None:
         """Tell what can be told only at the end."""

@@ -25,6 +25,7 @@ _MODULES: dict[str, str] = {
     "anthropic-messages": "forensics.formats.anthropic_messages",
     "gemini": "forensics.formats.gemini",
     "claude-code": "forensics.formats.claude_code",
+    "mcp-jsonrpc": "forensics.formats.mcp_log",
     "event-log": "forensics.formats.plain",
 }
 ENTRY_POINTS = "forensics.formats"

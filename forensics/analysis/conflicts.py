@@ -1,0 +1,109 @@
+"""Where does what a server declares of a tool contradict what the tool is called, says of itself or returned?
+
+A declaration that a tool only reads costs its server the trust in its words: for the whole trace, nothing that such a
+server's names and descriptions say makes a tool a reading one (CONTRACT: rests on). Published servers have marked
+tools that rewrite files as read-only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.classes import Classes, ClassEvidence, Effect, Source, ToolFacts, resolve
+from forensics.core.evidence import Basis
+from forensics.core.findings import Finding, finding
+from forensics.core.sanitise import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from forensics.analysis.survey import Evidence, Survey
+    from forensics.core.trace import Trace
+
+_WORDS = frozenset({Source.NAME, Source.DESCRIPTION})
+_TELLING = _WORDS | {Source.RESULT}
+_PLAIN_WRITES = frozenset({Effect.OVERWRITING, Effect.IRREVERSIBLE})
+_SHOWN = 4
+# What these rules hear is a write or a harmless run, view or download, as the case may be: no contradiction by itself.
+_VAGUE = frozenset(
+    {
+        "code.act",
+        "words.write.execute",
+        "words.write.name-only",
+        "words.write.run",
+        "words.write.verb_or_noun",
+    }
+)
+
+
+class Contradiction(msgspec.Struct, frozen=True):
+    """One tool that is declared to read, and the evidence that it writes."""
+
+    tool: ToolFacts
+    declared: ClassEvidence
+    against: tuple[ClassEvidence, ...]
+
+
+def contradictions(studied: Survey) -> tuple[Contradiction, ...]:
+    """Every tool whose declaration is contradicted, in order of the survey; each once."""
+    found = (_contradiction(studied.facts[name], pieces) for name, pieces in studied.tools.items())
+    return tuple(one for one in found if one is not None)
+
+
+def _contradiction(facts: ToolFacts, pieces: Evidence) -> Contradiction | None:
+    declared = next((p for p in pieces if p.source is Source.DECLARATION and p.effect is Effect.NONE), None)
+    if declared is None:
+        return None
+    against = tuple(p for p in pieces if p.source in _TELLING and p.effect not in (None, Effect.NONE))
+    clear = tuple(p for p in against if p.rule not in _VAGUE)
+    return Contradiction(facts, declared, clear) if _say_a_write(facts, clear) else None
+
+
+def _say_a_write(facts: ToolFacts, pieces: Evidence) -> bool:
+    """Whether this is enough: two kinds of evidence, what a result shows, or a plain word where nothing else speaks."""
+    kinds = {p.source for p in pieces}
+    if len(kinds) > 1 or Source.RESULT in kinds:
+        return True
+    plain = [p for p in pieces if p.effect in _PLAIN_WRITES]
+    return any(p.effect is Effect.IRREVERSIBLE or p.source is Source.DESCRIPTION for p in plain) or (
+        bool(plain) and not facts.description
+    )
+
+
+def conflicts(trace: Trace, contradicted: tuple[Contradiction, ...]) -> Iterator[Finding]:
+    """One finding for each contradicted tool, at its first call and at its declaration."""
+    first: dict[str, int] = {}
+    for call in trace.calls:
+        first.setdefault(call.tool, call.step)
+    for one in contradicted:
+        steps = (first[one.tool.name],) if one.tool.name in first else ()
+        locators = (one.tool.locator,) if one.tool.locator is not None else ()
+        if steps or locators:
+            said = list(dict.fromkeys(piece.says for piece in one.against))[:_SHOWN]
+            message = f"{one_line(one.tool.name, 60)}: {one.declared.says}, but {', '.join(said)}"
+            yield finding("annotation_contradicted", message, steps=steps, locators=locators, basis=Basis.DERIVED)
+
+
+# trust ---------------------------------------------------------------------------------------------------------------
+
+
+def distrusted(trace: Trace, studied: Survey, contradicted: tuple[Contradiction, ...]) -> Survey:
+    """The survey without the words of the servers that were contradicted, as far as they say that a tool reads."""
+    if not contradicted:
+        return studied
+    servers = {one.tool.server for one in contradicted}
+    names = {name for name, facts in studied.facts.items() if facts.server in servers}
+    tools = {name: _without_words(pieces) if name in names else pieces for name, pieces in studied.tools.items()}
+    classes = studied.classified
+    lowered = {number for number, call in zip(classes.numbers, trace.calls, strict=True) if call.tool in names}
+    kinds = tuple(
+        resolve(_without_words(kind.evidence)) if number in lowered else kind
+        for number, kind in enumerate(classes.kinds)
+    )
+    return msgspec.structs.replace(studied, classified=Classes(kinds, classes.numbers), tools=tools)
+
+
+def _without_words(pieces: Evidence) -> Evidence:
+    return tuple(p for p in pieces if not (p.source in _WORDS and p.effect is Effect.NONE))
