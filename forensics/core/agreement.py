@@ -30,11 +30,13 @@ _CUT_MARK = re.compile(
     re.IGNORECASE,
 )
 _TAIL = 240
+_LEAST_PREFIX = 8
 _ERROR_PREFIX = re.compile(r"^[\w .'\"`/-]{0,80}\b(?:error|exception|failed)\b[\w .'\"`/()-]{0,80}:\s*$", re.IGNORECASE)
 
 
-def agree(left: msgspec.Raw, right: msgspec.Raw) -> Rung | None:
-    """The best rung on which two payloads agree, or None where they contradict each other."""
+def agree(left: msgspec.Raw, right: msgspec.Raw, *, error: bool = False) -> Rung | None:
+    """The best rung on which two payloads agree, or None where they contradict each other. `error` says that one of
+    them is an error's text, which the other may show behind a prefix."""
     a, b = bytes(left), bytes(right)
     if a == b:
         return Rung.BYTES
@@ -43,36 +45,59 @@ def agree(left: msgspec.Raw, right: msgspec.Raw) -> Rung | None:
         return Rung.BYTES if isinstance(one, str) else Rung.VALUES
     if equal_values(unfold(one), unfold(other)):
         return Rung.VALUES
-    if _texts(one) & _texts(other) or _error_of(one, other) or _error_of(other, one):
+    if _texts(one) & _texts(other) or (error and (_error_of(one, other) or _error_of(other, one))):
         return Rung.TEXT
-    if _is_cut(one, other) or _is_cut(other, one):
-        return Rung.CUT
-    return None
+    return Rung.CUT if is_cut_of(one, other) or is_cut_of(other, one) else None
 
 
 def _texts(value: object) -> frozenset[str]:
-    """The texts by which a value may have been shown: its own, Python's `str` and `repr`, its content blocks joined."""
+    """The texts by which a value may have been shown: its own, its JSON, Python's `str` and `repr`, its content blocks
+    joined; blanks around it and the notation of a number aside."""
     unfolded = unfold(value)
-    texts = {str(value), repr(value), str(unfolded), repr(unfolded)}
+    texts = {str(value), repr(value), str(unfolded), repr(unfolded), _json(unfolded)}
     blocks = content_text(unfolded)
     if blocks is not None:
         texts |= {blocks, str(unfold(blocks))}
-    if isinstance(value, bool) or value is None:
-        texts.add({True: "true", False: "false", None: "null"}[value])
-    return frozenset(texts)
+    if isinstance(value, str):
+        texts.add(_scalar(value))
+    return frozenset(text.strip() for text in texts)
+
+
+_WORDS = {"true": "True", "false": "False", "null": "None", "none": "None"}
+
+
+def _scalar(text: str) -> str:
+    """A text that spells one scalar, in one spelling: `42.0` and `42`, `true` and `True`, `"x"` and `x`."""
+    bare = text.strip()
+    if bare.lower() in _WORDS:
+        return _WORDS[bare.lower()]
+    decoded = decode(bare.encode("utf-8", "surrogatepass")) if bare[:1] in _OPENS else None
+    value = None if decoded is None or decoded.error else decoded.value
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return bare if value is None else str(value)
+
+
+_OPENS = tuple('"-0123456789')
+
+
+def _json(value: object) -> str:
+    try:
+        return msgspec.json.encode(value).decode("utf-8")
+    except (UnicodeEncodeError, ValueError, RecursionError):
+        return ""
 
 
 def content_text(value: object) -> str | None:
-    """The joined text of a list of content blocks (MCP, Anthropic, OpenAI), or None where the value is no such list."""
+    """The joined text of content blocks (MCP, Anthropic, OpenAI), bare or under `content`; None where there are none."""
+    if isinstance(value, dict) and value.keys() <= {"content", "isError", "is_error", "structuredContent", "_meta"}:
+        value = value.get("content")
     if not isinstance(value, list) or not value or not all(isinstance(b, dict) for b in value):
         return None
-    parts: list[str] = []
-    for block in value:
-        text = block.get("text")
-        if not isinstance(text, str):
-            return None
-        parts.append(text)
-    return "".join(parts)
+    texts = [block.get("text") for block in value]
+    return "".join(t for t in texts if isinstance(t, str)) if all(isinstance(t, str) for t in texts) else None
 
 
 def _error_of(shown: object, error: object) -> bool:
@@ -82,18 +107,15 @@ def _error_of(shown: object, error: object) -> bool:
     return bool(_ERROR_PREFIX.match(shown[: -len(error)]))
 
 
-def _is_cut(cut: object, whole: object) -> bool:
+def is_cut_of(cut: object, whole: object) -> bool:
+    """Whether one text is the beginning of the other and says that it was cut; a few characters prove nothing."""
     if not isinstance(cut, str):
         return False
     mark = _CUT_MARK.search(cut)
-    if mark is None:
+    head = "" if mark is None else cut[: mark.start()].rstrip(".… \n")
+    if len(head) < _LEAST_PREFIX:
         return False
-    head = cut[: mark.start()].rstrip(".… \n")
-    return bool(head) and any(text.startswith(head) for text in _texts(whole) | {_compact(whole)})
-
-
-def _compact(value: object) -> str:
-    return msgspec.json.encode(value).decode("utf-8", "replace") if not isinstance(value, str) else value
+    return any(text.startswith(head) for text in _texts(whole))
 
 
 def says_it_was_cut(payload: msgspec.Raw) -> bool:
@@ -122,22 +144,39 @@ class ArgumentChange(msgspec.Struct, frozen=True):
 def compare_arguments(requested: msgspec.Raw, executed: msgspec.Raw) -> ArgumentChange:
     """Compare what the model asked for with what ran: added keys are the harness's, others contradict."""
     rung = agree(requested, executed)
-    if rung is not None:
+    if rung is not None and rung is not Rung.CUT:
         return ArgumentChange(rung=rung)
     asked, ran = unfold(decode(requested).value), unfold(decode(executed).value)
+    if _is_nothing(asked) and _is_nothing(ran):
+        return ArgumentChange(rung=Rung.VALUES)
     if not isinstance(asked, dict) or not isinstance(ran, dict):
         return ArgumentChange(changed=("",))
     return _compare_objects(asked, ran)
 
 
+def _is_nothing(value: object) -> bool:
+    """Whether a value says "no arguments": null, an empty text, an empty object."""
+    return value in (None, "", {})
+
+
 def _compare_objects(asked: dict[str, Any], ran: dict[str, Any]) -> ArgumentChange:
-    changed = tuple(k for k in asked if k in ran and not _same(asked[k], ran[k]))
-    return ArgumentChange(
-        added=tuple(k for k in ran if k not in asked),
-        changed=changed,
-        missing=tuple(k for k in asked if k not in ran),
-        rung=Rung.VALUES,
-    )
+    """Key by key, into nested objects; what was asked as null and left out is no difference. Keys below the top are
+    named by their path (`filter/limit`)."""
+    added: list[str] = []
+    changed: list[str] = []
+    missing: list[str] = []
+    todo = [("", asked, ran)]
+    while todo:
+        path, one, other = todo.pop()
+        added.extend(path + k for k in other if k not in one)
+        missing.extend(path + k for k in one if k not in other and one[k] is not None)
+        for key in one.keys() & other.keys():
+            a, b = one[key], other[key]
+            if isinstance(a, dict) and isinstance(b, dict):
+                todo.append((f"{path}{key}/", a, b))
+            elif not _same(a, b):
+                changed.append(path + key)
+    return ArgumentChange(tuple(sorted(added)), tuple(sorted(changed)), tuple(sorted(missing)), Rung.VALUES)
 
 
 def _same(one: object, other: object) -> bool:

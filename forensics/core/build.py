@@ -8,15 +8,16 @@ never decides what belongs together; that is done here, by one set of rules for 
 from __future__ import annotations
 
 from array import array
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.agreement import Rung, agree, compare_arguments, says_it_was_cut
+from forensics.core.agreement import Rung, agree, compare_arguments, is_cut_of, says_it_was_cut
 from forensics.core.evidence import Basis, Gap
 from forensics.core.findings import Finding, finding
-from forensics.core.jsonvalue import short_json, text_of, value_of
-from forensics.core.pairing import How, Match, OpenCalls, find_answered
+from forensics.core.jsonvalue import decode, short_json, text_of, value_of
+from forensics.core.pairing import COMPARED, Batch, How, OpenCalls, find_answered, same_tool
 from forensics.core.sanitise import one_line
 from forensics.core.trace import (
     NOWHERE,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
     from forensics.core.evidence import Locator
     from forensics.core.messages import Message, Part
+
+_NAMED = 6
 
 
 class Spot(msgspec.Struct, frozen=True, gc=False):
@@ -254,6 +257,7 @@ class TraceBuilder:
         if row < 0:
             return self._unasked_call(lane, ran)
         lane.unexecuted.remove(row)
+        self._compare_names(row, ran.tool, "ran", ran.spot)
         self._compare_arguments(row, ran)
         return row
 
@@ -263,17 +267,16 @@ class TraceBuilder:
 
     def _asked_for(self, lane: Lane, ran: Execution) -> int:
         if ran.recorded_id:
-            held = lane.unexecuted.holds(ran.recorded_id)
-            if held:
-                return held[-1]
-            return self._best(lane.unexecuted.latest(ran.tool, without_id=True), ran)
+            held = lane.unexecuted.with_id(ran.recorded_id)
+            return self._best(held or lane.unexecuted.latest(ran.tool, without_id=True), ran)
         return self._best(lane.unexecuted.latest(ran.tool), ran)
 
-    def _best(self, candidates: tuple[int, ...], ran: Execution) -> int:
-        """The candidate whose asked arguments fit best what ran; the first where none is better."""
-        if not candidates:
+    def _best(self, batch: Batch | None, ran: Execution) -> int:
+        """The call whose asked arguments fit best what ran; the first where none is better. Of a large batch only the
+        first ones are compared."""
+        if batch is None:
             return NOWHERE
-        return max(candidates, key=lambda row: (self._fit(row, ran), -row))
+        return max(islice(batch.calls, COMPARED), key=lambda row: (self._fit(row, ran), -row))
 
     def _fit(self, row: int, ran: Execution) -> int:
         asked = self.trace.calls[row].requested
@@ -292,6 +295,12 @@ class TraceBuilder:
         lane.unshown.add(row)
         lane.unasked.append(row)
         return row
+
+    def _compare_names(self, row: int, tool: str, did: str, spot: Spot) -> None:
+        """One id, two tools: the records tell of different calls. Prefixes of a harness or server are no difference."""
+        asked = self.trace.calls[row].tool
+        if tool and tool != asked and not same_tool(asked, tool):
+            self._contradiction(row, f"the model asked for {one_line(asked, 60)}, and {one_line(tool, 60)} {did}", spot)
 
     def _compare_arguments(self, row: int, ran: Execution) -> None:
         call = self.trace.calls[row]
@@ -359,10 +368,11 @@ class TraceBuilder:
         match = find_answered(self.trace.calls, lane.unshown, recorded_id, tool, payload)
         if match is None:
             return self._shown_again(lane, recorded_id, tool, payload, spot)
-        if match.rivals:
-            self._ambiguous(match)
+        if match.rivals is not None:
+            self._ambiguous(match.rivals)
         row = match.call
         lane.unshown.remove(row)
+        self._compare_names(row, tool, "answered", spot)
         said = _said(failed=failed, denied=denied, unsettled=unsettled)
         self._answer_from_prompt(lane, row, payload, spot, said)
         call = self.trace.calls[row]
@@ -390,19 +400,21 @@ class TraceBuilder:
 
     def _compare_results(self, row: int, payload: Payload | None, spot: Spot) -> None:
         call = self.trace.calls[row]
-        told = [p for p in (call.returned.payload if call.returned else None, call.error) if p is not None]
+        returned = call.returned.payload if call.returned is not None else None
+        told = returned if returned is not None else call.error
         if payload is None:
             return
-        if not told:
+        if told is None:
             if call.outcome is Outcome.ABSENT:
                 call.outcome, call.absence = Outcome.RECORDED, None
             return
-        rungs = [rung for rung in (agree(one, payload) for one in told) if rung is not None]
-        if rungs:
-            call.agreement = min(rungs, key=list(Rung).index).value
+        rung = agree(told, payload, error=returned is None or call.outcome is Outcome.FAILED)
+        if rung is not None:
+            call.agreement = rung.value
+            call.returned_is_cut = rung is Rung.CUT and is_cut_of(decode(told).value, decode(payload).value)
         else:
             message = (
-                f"the tool span of {one_line(call.tool, 60)} says {_brief(told[0])}, "
+                f"the tool span of {one_line(call.tool, 60)} says {_brief(told)}, "
                 f"the next prompt shows the model {_brief(payload)}"
             )
             self._contradiction(row, message, spot)
@@ -436,16 +448,16 @@ class TraceBuilder:
         self.note(finding("orphan_result", message, steps=(step,), locators=(self._locator(spot),)))
         self.gap("orphan_result", message, spot)
 
-    def _ambiguous(self, match: Match) -> None:
-        rows = (match.call, *match.rivals)
-        calls = [self.trace.calls[row] for row in rows]
-        names = ", ".join(f"{c.occurrence} {one_line(c.tool, 40)}" for c in calls)
-        message = f"a result may answer any of {len(rows)} calls ({names}): no id tells which"
-        fresh = [c for c in calls if not any(b.code == "ambiguous_pairing" for b in c.blocks)]
+    def _ambiguous(self, batch: Batch) -> None:
+        calls = [self.trace.calls[row] for row in batch.take_fresh()]
+        if not calls:
+            return
+        names = ", ".join(f"{c.occurrence} {one_line(c.tool, 40)}" for c in calls[:_NAMED])
+        more = f" and {len(calls) - _NAMED} more" if len(calls) > _NAMED else ""
+        message = f"a result may answer any of {len(batch.calls)} calls ({names}{more}): no id tells which"
         for call in calls:
             self.block(call, "ambiguous_pairing", message)
-        if len(fresh) == len(calls):
-            self.note(finding("ambiguous_pairing", message, steps=tuple(c.step for c in calls), basis=Basis.DERIVED))
+        self.note(finding("ambiguous_pairing", message, steps=tuple(c.step for c in calls), basis=Basis.DERIVED))
 
     # histories ---------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -20,6 +21,8 @@ _decode_text = msgspec.json.Decoder(str).decode
 SAFE_INTEGER = 2**53
 NESTING_LIMIT = 512
 _NUMBER_LIMIT = 4_000  # digits; beyond it int() itself refuses (CVE-2020-10735)
+_FAULTS = 100  # of one kind in one text; one is enough to refuse it
+_SHOWN = 8
 _QUOTE_ESCAPE = b"\\u0022"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -104,18 +107,22 @@ class _Reader:
         )
 
     def _pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        seen: dict[str, Any] = {}
-        for key, value in pairs:
-            if key in seen:
-                self._note_duplicate(key, [v for k, v in pairs if k == key])
-            seen[key] = value
+        seen = dict(pairs)
+        if len(seen) != len(pairs):
+            self._note_duplicates(pairs)
         return seen
 
-    def _note_duplicate(self, key: str, values: list[Any]) -> None:
-        shown = tuple(short_json(v) for v in values)
-        fault = Fault("duplicate_key", key, f"the key {key!r} stands {len(values)} times: {', '.join(shown)}", shown)
-        if fault not in self.faults:
-            self.faults.append(fault)
+    def _note_duplicates(self, pairs: list[tuple[str, Any]]) -> None:
+        """Every key of the object that stands more than once, with its values; the first ones of very many."""
+        values: dict[str, list[Any]] = {}
+        for key, value in pairs:
+            values.setdefault(key, []).append(value)
+        for key, held in values.items():
+            if len(held) > 1 and len(self.faults) < _FAULTS:
+                shown = tuple(short_json(v) for v in held[:_SHOWN])
+                more = ", …" if len(held) > _SHOWN else ""
+                message = f"the key {short_json(key)} stands {len(held)} times: {', '.join(shown)}{more}"
+                self.faults.append(Fault("duplicate_key", key, message, shown))
 
     def _constant(self, text: str) -> str:
         self.faults.append(Fault("non_finite_number", "", f"{text} is no JSON number: kept as text"))
@@ -168,7 +175,8 @@ def nesting(raw: bytes) -> int:
     return deepest
 
 
-_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+# Possessive, and with the closing quote optional: a text that is never closed is passed once, not once a quote.
+_BRACKETS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 
 
 def decode_embedded(text: str) -> Decoded | None:
@@ -232,7 +240,37 @@ def short_json(value: object, limit: int = 60) -> str:
 
 def strict_value(value: Any) -> Any:
     """The value as the contract's strict JSON allows it: integers beyond 2^53 and non-finite numbers as text, lone
-    surrogates spelled out (`\\udcb2`)."""
+    surrogates spelled out (`\\udcb2`). Iterative, so that nesting can't exhaust the stack."""
+    root: list[Any] = [None]
+    todo: list[tuple[Any, Any, Any]] = [(root, 0, value)]
+    while todo:
+        holder, key, item = todo.pop()
+        if isinstance(item, dict):
+            made: dict[str, Any] = {}
+            for k, v in item.items():
+                name = _own_key(made, spell_surrogates(str(k)))
+                made[name] = None
+                todo.append((made, name, v))
+            holder[key] = made
+        elif isinstance(item, (list, tuple)):
+            holder[key] = filled = [None] * len(item)
+            todo.extend((filled, i, v) for i, v in enumerate(item))
+        else:
+            holder[key] = _strict_scalar(item)
+    return root[0]
+
+
+def _own_key(made: dict[str, Any], name: str) -> str:
+    """A key that no other key of the object has, where spelling made two the same."""
+    number = 2
+    found = name
+    while found in made:
+        found = f"{name}#{number}"
+        number += 1
+    return found
+
+
+def _strict_scalar(value: Any) -> Any:
     if isinstance(value, str):
         return spell_surrogates(value)
     if isinstance(value, bool) or value is None:
@@ -240,11 +278,7 @@ def strict_value(value: Any) -> Any:
     if isinstance(value, int):
         return value if abs(value) <= SAFE_INTEGER else str(value)
     if isinstance(value, float):
-        return value if value == value and abs(value) != float("inf") else str(value)
-    if isinstance(value, dict):
-        return {spell_surrogates(str(k)): strict_value(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [strict_value(v) for v in value]
+        return value if isfinite(value) else str(value)
     return value
 
 

@@ -5,6 +5,7 @@ What stays ambiguous is said to be so and never guessed: it makes the calls not 
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -25,93 +26,154 @@ class How(StrEnum):
     ECHO = "order, and the arguments that the result repeats"
 
 
+class Batch:
+    """Open calls of one turn that a result might answer alike, in order of request. `fresh` are those that nothing has
+    called ambiguous yet, so that a batch of any size is marked once."""
+
+    def __init__(self) -> None:
+        self.calls: dict[int, None] = {}
+        self.fresh: set[int] = set()
+
+    def first(self) -> int:
+        """The call that was asked for first."""
+        return next(iter(self.calls))
+
+    def take_fresh(self) -> tuple[int, ...]:
+        """The calls that were not called ambiguous before, in order; they are from now on."""
+        taken = tuple(sorted(self.fresh))
+        self.fresh.clear()
+        return taken
+
+
 class Match(msgspec.Struct, frozen=True, gc=False):
-    """The call that a result answers (a row of the trace's calls), and the others that it might answer as well."""
+    """The call that a result answers (a row of the trace's calls), by what, and the batch whose other calls it might
+    answer as well (None: certain)."""
 
     call: int
     how: How
-    rivals: tuple[int, ...] = ()
+    rivals: Batch | None = None
 
 
 class OpenCalls:
-    """The calls of one lane that still wait for something (an execution, or a result in a prompt), by id and in order."""
+    """The calls of one lane that still wait for something (an execution, or a result in a prompt).
+
+    Indexed by id always, and by tool and turn from the first time that this is asked for: most formats have ids. Every
+    operation is constant, so that a thousand open calls cost what one costs.
+    """
 
     def __init__(self, calls: list[Call]) -> None:
         self._calls = calls
-        self._by_id: dict[str, list[int]] = {}
-        self._turns: dict[int, list[int]] = {}
+        self._by_id: dict[str, dict[int, Batch]] = {}
+        self._open: dict[int, None] = {}
+        self._placed: dict[tuple[str, bool], dict[int, Batch]] | None = None
 
     def add(self, call: int) -> None:
+        """A call begins to wait."""
         one = self._calls[call]
+        self._open[call] = None
         if one.recorded_id:
-            self._by_id.setdefault(one.recorded_id, []).append(call)
-        self._turns.setdefault(one.turn, []).append(call)
+            _put(self._by_id, one.recorded_id, one.turn, call)
+        if self._placed is not None:
+            self._place(self._placed, call)
 
     def remove(self, call: int) -> None:
+        """A call waits no longer. Its id and turn must be those that it was added with."""
         one = self._calls[call]
+        self._open.pop(call, None)
         if one.recorded_id:
-            _drop(self._by_id, one.recorded_id, call)
-        _drop(self._turns, one.turn, call)
+            _drop(self._by_id, one.recorded_id, one.turn, call)
+        if self._placed is not None:
+            for key in _places(one):
+                _drop(self._placed, key, one.turn, call)
 
-    def holds(self, recorded_id: str) -> tuple[int, ...]:
-        """The open calls with that id, oldest first."""
-        return tuple(self._by_id.get(recorded_id, ()))
+    def with_id(self, recorded_id: str) -> Batch | None:
+        """The open calls of the latest turn with that id."""
+        return _latest(self._by_id.get(recorded_id))
 
-    def latest(self, tool: str = "", *, without_id: bool = False) -> tuple[int, ...]:
-        """The open calls of the latest turn that has any for that tool (any tool: ""), in order of request."""
-        for turn in reversed(self._turns):
-            found = tuple(c for c in self._turns[turn] if self._fits(c, tool, without_id))
-            if found:
-                return found
-        return ()
+    def latest(self, tool: str = "", *, without_id: bool = False) -> Batch | None:
+        """The open calls of the latest turn that has any for that tool (any tool: ""), perhaps only those without an
+        id."""
+        if self._placed is None:
+            self._placed = {}
+            for call in self._open:
+                self._place(self._placed, call)
+        return _latest(self._placed.get((tool, without_id)))
 
-    def _fits(self, call: int, tool: str, without_id: bool) -> bool:
+    def _place(self, placed: dict[tuple[str, bool], dict[int, Batch]], call: int) -> None:
         one = self._calls[call]
-        return (not tool or one.tool == tool) and not (without_id and one.recorded_id)
+        for key in _places(one):
+            _put(placed, key, one.turn, call)
 
 
-def _drop(table: dict[Any, list[int]], key: Any, call: int) -> None:
-    rest = table.get(key)
-    if rest is None or call not in rest:
+def _places(call: Call) -> tuple[tuple[str, bool], ...]:
+    """Under which tool (or any, "") and among which calls (all, or those without an id) a call is found."""
+    if call.recorded_id:
+        return ((call.tool, False), ("", False))
+    return ((call.tool, False), ("", False), (call.tool, True), ("", True))
+
+
+def _put(table: dict[Any, dict[int, Batch]], key: Any, turn: int, call: int) -> None:
+    batch = table.setdefault(key, {}).setdefault(turn, Batch())
+    batch.calls[call] = None
+    batch.fresh.add(call)
+
+
+def _drop(table: dict[Any, dict[int, Batch]], key: Any, turn: int, call: int) -> None:
+    turns = table.get(key, {})
+    batch = turns.get(turn)
+    if batch is None:
         return
-    rest.remove(call)
-    if not rest:
-        del table[key]
+    batch.calls.pop(call, None)
+    batch.fresh.discard(call)
+    if not batch.calls:
+        del turns[turn]
+        if not turns:
+            del table[key]
 
 
-def find_answered(calls: list[Call], waiting: OpenCalls, recorded_id: str | None, tool: str, result: Payload | None) -> Match | None:
+def _latest(turns: dict[int, Batch] | None) -> Batch | None:
+    return turns[next(reversed(turns))] if turns else None
+
+
+def find_answered(
+    calls: list[Call], waiting: OpenCalls, recorded_id: str | None, tool: str, result: Payload | None
+) -> Match | None:
     """The call that a result answers, or None for an orphan."""
     if recorded_id:
-        return _by_id(calls, waiting.holds(recorded_id)) or _by_place(calls, waiting, tool, result, without_id=True)
-    return _by_place(calls, waiting, tool, result, without_id=False)
+        held = waiting.with_id(recorded_id)
+        if held is not None:
+            return Match(held.first(), How.ID, held if len(held.calls) > 1 else None)
+    return _by_place(calls, waiting.latest(tool, without_id=bool(recorded_id)), How.NAME if tool else How.ORDER, result)
 
 
-def _by_id(calls: list[Call], holders: tuple[int, ...]) -> Match | None:
-    if not holders:
+def _by_place(calls: list[Call], batch: Batch | None, how: How, result: Payload | None) -> Match | None:
+    if batch is None:
         return None
-    if len(holders) == 1:
-        return Match(holders[0], How.ID)
-    nearest = calls[holders[-1]].turn
-    batch = tuple(c for c in holders if calls[c].turn == nearest)
-    return Match(batch[0], How.ID, batch[1:])
+    first = batch.first()
+    if len(batch.calls) == 1:
+        return Match(first, how)
+    if len(batch.calls) <= COMPARED and _echoes(calls, batch, result):
+        return Match(first, How.ECHO)
+    return Match(first, How.ORDER, batch)
 
 
-def _by_place(calls: list[Call], waiting: OpenCalls, tool: str, result: Payload | None, *, without_id: bool) -> Match | None:
-    batch = waiting.latest(tool, without_id=without_id) if tool else waiting.latest(without_id=without_id)
-    if not batch:
-        return None
-    how = How.NAME if tool else How.ORDER
-    if len(batch) == 1:
-        return Match(batch[0], how)
-    return _by_echo(calls, batch, result)
+COMPARED = 64
+"""Calls of one batch up to which a result is compared with each; a larger batch without ids is ambiguous anyway."""
 
 
-def _by_echo(calls: list[Call], batch: tuple[int, ...], result: Payload | None) -> Match:
-    """Several calls without an id: the first by order, certain only if what the result repeats fits it and no other."""
-    fits = [_fit(calls[c], result) for c in batch]
-    if fits[0] > 0 and all(f < 0 for f in fits[1:]):
-        return Match(batch[0], How.ECHO)
-    return Match(batch[0], How.ORDER, batch[1:])
+def _echoes(calls: list[Call], batch: Batch, result: Payload | None) -> bool:
+    """Whether what the result repeats of the arguments fits the first call of the batch and no other."""
+    fits = [_fit(calls[call], result) for call in batch.calls]
+    return fits[0] > 0 and all(fit < 0 for fit in fits[1:])
+
+
+_SEPARATED = re.compile(r"[^0-9a-z]+")
+
+
+def same_tool(one: str, other: str) -> bool:
+    """Whether two names may be one tool's: the same words, perhaps behind a prefix (`mcp__server__read`, `ns.read`)."""
+    a, b = (_SEPARATED.sub(" ", name.lower()).strip() for name in (one, other))
+    return a == b or a.endswith(f" {b}") or b.endswith(f" {a}")
 
 
 def _fit(call: Call, result: Payload | None) -> int:

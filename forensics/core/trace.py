@@ -129,6 +129,7 @@ class Call(msgspec.Struct, gc=False):
     end: int = NOWHERE
     added: tuple[str, ...] = ()
     agreement: str | None = None
+    returned_is_cut: bool = False
     pairing: Basis = Basis.RECORDED
     disposition: str | None = None
     blocks: tuple[Block, ...] = ()
@@ -149,7 +150,8 @@ class Call(msgspec.Struct, gc=False):
     @property
     def result(self) -> Payload | None:
         """The result that a rerun would inject: what the tool returned, else what the model was shown, else the error."""
-        for witness in (self.returned, self.shown):
+        records = (self.shown, self.returned) if self.returned_is_cut else (self.returned, self.shown)
+        for witness in records:
             if witness is not None and witness.payload is not None:
                 return witness.payload
         return self.error

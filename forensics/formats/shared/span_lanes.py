@@ -133,6 +133,6 @@ class Scopes:
         if recorded_id in scope.asked:
             return scope.asked[recorded_id]
         waiting = scope.waiting.get(tool, [])
-        while waiting and not waiting[-1].unexecuted.latest(tool):
+        while waiting and waiting[-1].unexecuted.latest(tool) is None:
             waiting.pop()
         return waiting[-1] if waiting else scope.lanes[-1]

@@ -28,7 +28,14 @@ values = st.recursive(
         (True, "True", Rung.TEXT),
         ({"a": "x"}, "{'a': 'x'}", Rung.TEXT),
         ([{"type": "text", "text": "sunny"}], "sunny", Rung.TEXT),
-        ("Tool 'x' failed: 503", "Error: Tool 'x' failed: 503", Rung.TEXT),
+        ("hello\n", "hello", Rung.TEXT),
+        ('"hello"', "hello", Rung.TEXT),
+        ("null", "None", Rung.TEXT),
+        ("true", "True", Rung.TEXT),
+        ("42.0", "42", Rung.TEXT),
+        ({"content": [{"type": "text", "text": "sunny"}]}, "sunny", Rung.TEXT),
+        ("hel...", "hello world", None),
+        ("hello", "Error: hello", None),
         ("0123456789 and so on", "0123456789...[truncated]", Rung.CUT),
         ("0123456789 and so on", "01234567…", Rung.CUT),
         ({"id": "pg_8812"}, {"id": "pg_9147"}, None),
@@ -41,6 +48,12 @@ values = st.recursive(
 def test_the_ladder(left: object, right: object, rung: Rung | None) -> None:
     assert agree(raw(left), raw(right)) is rung
     assert agree(raw(right), raw(left)) is rung
+
+
+def test_an_error_may_be_shown_behind_a_prefix_and_a_result_may_not() -> None:
+    told, shown = raw("Tool 'x' failed: 503"), raw("Error: Tool 'x' failed: 503")
+    assert agree(told, shown, error=True) is Rung.TEXT
+    assert agree(told, shown) is None
 
 
 @given(values)
@@ -66,3 +79,7 @@ def test_added_arguments_are_no_contradiction_and_changed_ones_are() -> None:
     missing = compare_arguments(raw({"to": "a", "cc": "b"}), raw({"to": "a"}))
     assert (missing.missing, missing.contradicts) == (("cc",), True)
     assert compare_arguments(raw("ls"), raw("rm")).contradicts
+    nested = compare_arguments(raw({"f": {"a": 1}}), raw({"f": {"a": 1, "limit": 9}}))
+    assert (nested.added, nested.contradicts) == (("f/limit",), False)
+    assert not compare_arguments(raw({"o": None}), raw({})).contradicts
+    assert not compare_arguments(raw(""), raw({})).contradicts

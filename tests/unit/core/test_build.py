@@ -176,9 +176,9 @@ def test_nothing_is_lost_whatever_the_order(events: list[str]) -> None:
 @pytest.mark.parametrize(
     ("result", "shown", "wanted"),
     [
-        ("0123 [truncated 500 chars]", None, ["truncated_payload"]),
-        ("0123 [truncated 500 chars]", "0123 4567 and so on", []),
-        ("0123 [truncated 500 chars]", "0123 [truncated 500 chars]", []),
+        ("012345678 [truncated 500 chars]", None, ["truncated_payload"]),
+        ("012345678 [truncated 500 chars]", "0123456789 and so on", []),
+        ("012345678 [truncated 500 chars]", "012345678 [truncated 500 chars]", []),
         ("wait for it...", None, []),
     ],
 )
@@ -194,3 +194,44 @@ def test_a_result_that_only_a_cut_record_holds_is_not_injectable(
     trace = build.finish()
     assert codes(trace) == wanted
     assert [b.code for b in trace.calls[0].blocks] == wanted
+
+
+@pytest.mark.parametrize(
+    ("ran_as", "same"), [("pager.trigger", False), ("mcp__files__read_file", True), ("read_file", True)]
+)
+def test_another_tool_under_the_same_id_is_a_contradiction(ran_as: str, same: bool) -> None:  # noqa: FBT001
+    build, spot = builder()
+    lane = build.lane()
+    build.request(lane, build.turn(lane, spot), "read_file", "c1", raw({}), spot)
+    build.execute(lane, ran(ran_as, spot, recorded_id="c1", result="ok"))
+    assert codes(build.finish()) == ([] if same else ["inconsistent_tuple"])
+    build, spot = builder()
+    lane = build.lane()
+    build.request(lane, build.turn(lane, spot), "read_file", "c1", raw({}), spot)
+    build.show(lane, "c1", ran_as, raw("ok"), spot)
+    assert codes(build.finish()) == ([] if same else ["inconsistent_tuple"])
+
+
+def test_of_two_records_the_whole_one_is_injected() -> None:
+    build, spot = builder()
+    lane = build.lane()
+    build.request(lane, build.turn(lane, spot), "read", "c1", raw({}), spot)
+    build.execute(lane, ran("read", spot, recorded_id="c1", result="a long text that goes..."))
+    build.show(lane, "c1", "", raw("a long text that goes on"), spot)
+    (call,) = build.finish().calls
+    assert call.agreement == "a recorded prefix marked as cut"
+    assert call.result is not None
+    assert value_of(call.result) == "a long text that goes on"
+
+
+def test_thousands_of_open_calls_are_called_ambiguous_once() -> None:
+    build, spot = builder()
+    lane = build.lane()
+    turn = build.turn(lane, spot)
+    for number in range(3_000):
+        build.request(lane, turn, "t", None, raw({"n": number}), spot)
+    for number in range(3_000):
+        build.show(lane, None, "t", raw(number), spot)
+    trace = build.finish()
+    assert codes(trace) == ["ambiguous_pairing"]
+    assert all([b.code for b in c.blocks] == ["ambiguous_pairing"] for c in trace.calls)
