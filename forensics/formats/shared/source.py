@@ -1,4 +1,4 @@
-"""Where do the bytes come from? The one module that opens evidence: read-only, mapped, hashed, never written beside.
+"""Where do the bytes come from? The one module that opens evidence: read-only, as a private snapshot.
 
 A database is read from a copy in a private temporary folder, because SQLite may write `-wal` and `-shm` files beside
 what it opens (FORMATS: the trap of `mode=ro`).
@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import mmap
-import os
 import shutil
 import stat
 import sys
@@ -21,8 +20,7 @@ from forensics.errors import EvidenceError, LimitExceededError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from io import BufferedRandom, BufferedReader
-    from typing import BinaryIO
+    from typing import BinaryIO, Self
 
 SIZE_LIMIT = 2 * 1024**3
 _CHUNK = 1 << 20
@@ -53,9 +51,9 @@ class Source:
                 out.write(self.data[start : start + _CHUNK])
         return path
 
-    def watch(self, path: Path) -> None:
-        """Remember how the file stood when it was read."""
-        self._watched = (path, _state(path))
+    def watch(self, path: Path, state: tuple[int, int]) -> None:
+        """Remember how the file stood before it was read."""
+        self._watched = (path, state)
 
     def check_unchanged(self) -> None:
         """Raise EvidenceError where the file was changed while it was read: what was said of it no longer holds."""
@@ -69,7 +67,7 @@ class Source:
             shutil.rmtree(folder, ignore_errors=True)
         self._folders.clear()
 
-    def __enter__(self) -> Source:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *unused: object) -> None:
@@ -77,14 +75,19 @@ class Source:
 
 
 def open_source(where: str) -> Source:
-    """Open a file or standard input (`-`). Raises EvidenceError, with a code, where it can't be read as evidence."""
+    """Open a file or standard input (`-`). Raises EvidenceError, with a code, where it can't be read as evidence.
+
+    The bytes go to an unnamed private file first, hashed on the way, and that file is mapped: what was hashed is what
+    is read, even where somebody writes to the evidence or cuts it meanwhile (a cut map ends a process by SIGBUS).
+    """
     if where == STDIN:
-        return _spool(sys.stdin.buffer)
+        return _snapshot(sys.stdin.buffer, STDIN)
     path = Path(where)
     with _opened(path) as file:
-        _check_size(os.fstat(file.fileno()).st_size, path.name)
-        source = _map(file, path.name)
-        source.watch(path)
+        before = _state(path)
+        _check_size(before[0], path.name)
+        source = _snapshot(file, path.name)
+        source.watch(path, before)
         return source
 
 
@@ -98,7 +101,7 @@ def _state(path: Path) -> tuple[int, int]:
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[BufferedReader]:
+def _opened(path: Path) -> Iterator[BinaryIO]:
     try:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
@@ -120,22 +123,17 @@ def _check_size(size: int, name: str) -> None:
         raise LimitExceededError(message, hint="split it, or name the part that matters", code="size_limit")
 
 
-def _map(file: BufferedReader | BufferedRandom, name: str) -> Source:
-    digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if os.fstat(file.fileno()).st_size == 0:
-        return Source(name, memoryview(b""), digest)
-    mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return Source(name, memoryview(mapped), digest, mapped)
-
-
-def _spool(stream: BinaryIO) -> Source:
-    """Standard input goes to an unnamed temporary file first, so that it is mapped like any other evidence."""
-    with tempfile.TemporaryFile() as file:
-        total = 0
+def _snapshot(stream: BinaryIO, name: str) -> Source:
+    digest = hashlib.sha256()
+    total = 0
+    with tempfile.TemporaryFile(prefix="forensics-") as file:
         while chunk := stream.read(_CHUNK):
             total += len(chunk)
-            _check_size(total, "standard input")
+            _check_size(total, "standard input" if name == STDIN else name)
+            digest.update(chunk)
             file.write(chunk)
+        if not total:
+            return Source(name, memoryview(b""), digest.hexdigest())
         file.flush()
-        file.seek(0)
-        return _map(file, STDIN)
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return Source(name, memoryview(mapped), digest.hexdigest(), mapped)
