@@ -50,7 +50,7 @@ def prove_text(text: str, dialect: str | None) -> Proof | None:
 
 def _kinds(text: str, dialect: Dialect) -> list[str] | None:
     """The kind of each statement, or None where one is not proven to read."""
-    if dialect.space_after_dashes and _DASHES.search(text):
+    if any(part in text for part in dialect.refused) or (dialect.space_after_dashes and _DASHES.search(text)):
         return None
     tree = Tree(dialect)
     kinds: list[str] = []

@@ -26,7 +26,9 @@ class Explain(_Strict, frozen=True):
 
 
 class Dialect(_Strict, frozen=True):
-    """One database. `parser` is the parser's name for it; `show` the words after SHOW (`*`: any)."""
+    """One database. `parser` is the parser's name for it; `show` the words after SHOW (`*`: any); `refused` are parts of
+    a text that no list can speak of.
+    """
 
     name: str
     parser: str
@@ -34,7 +36,7 @@ class Dialect(_Strict, frozen=True):
     aliases: frozenset[str] = frozenset()
     reserved: frozenset[str] = frozenset()
     system_schemas: frozenset[str] = frozenset()
-    pseudo_columns: frozenset[str] = frozenset()
+    refused: frozenset[str] = frozenset()
     pragmas: frozenset[str] = frozenset()
     pragmas_of_a_name: frozenset[str] = frozenset()
     show: frozenset[str] = frozenset()
@@ -51,6 +53,9 @@ class SqlTables(_Strict, frozen=True):
     planned_roots: frozenset[str]
     planned_nodes: frozenset[str]
     nodes: frozenset[str]
+    never_names: frozenset[str]
+    pseudo_columns: frozenset[str]
+    before_parenthesis: frozenset[str]
     table_hints: frozenset[str]
     functions: frozenset[str]
     dialects: tuple[Dialect, ...]
