@@ -19,6 +19,7 @@ from forensics.analysis.run import TraceAnalysis, analyse, analyse_trace
 from forensics.core.evidence import Evidence, Severity
 from forensics.core.policy import Policy
 from forensics.core.reading import EvidenceBuilder, Reading
+from forensics.core.sanitise import one_line
 from forensics.errors import ConfigurationError, EvidenceError, NonReplayableTraceError, UnknownFormatError
 from forensics.formats import registry
 from forensics.formats.shared.source import STDIN, Source, open_source
@@ -36,11 +37,12 @@ if TYPE_CHECKING:
     from forensics.report.documents import AuditDocument, InspectionDocument
 
 Where = str | Path
+_LEAST_PREFIX = 4
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How evidence is examined: the policy (`strict`, `inject` or a path), more rule packs, a forced format, one trace
-    only, and the date as of which entries expire (None: today, UTC)."""
+    only (an id or its beginning), and the date as of which entries expire (None: today, UTC)."""
 
     policy: Where | None = None
     rules: tuple[Path, ...] = ()
@@ -86,8 +88,8 @@ def examine(evidence: Where | Sequence[Where], options: Options | None = None) -
         examined = tuple(_examine(where, index, options, rules, policy) for index, where in enumerate(places))
     if options.trace is not None and not any(one.analyses for one in examined) and any(one.reading for one in examined):
         ids = [t.id for one in examined if one.reading for t in one.reading.traces]
-        message = f"there is no trace {options.trace!r} in the evidence"
-        raise ConfigurationError(message, hint=f"its traces are: {', '.join(ids[:20])}")
+        message = f"there is no trace {one_line(options.trace, 80)} in the evidence"
+        raise ConfigurationError(message, hint=f"its traces are: {', '.join(one_line(i, 80) for i in ids[:20])}")
     return Examination(examined, policy, rules)
 
 
@@ -142,10 +144,12 @@ def _examine(where: str, index: int, options: Options, rules: RuleSet, policy: P
 
 
 def _chosen(reading: Reading, trace: str | None) -> Reading:
+    """The reading with that trace only: by its whole id, or by a beginning that only one trace has."""
     if trace is None:
         return reading
-    kept = tuple(t for t in reading.traces if t.id == trace)
-    return msgspec.structs.replace(reading, traces=kept)
+    exact = tuple(t for t in reading.traces if t.id == trace)
+    begun = tuple(t for t in reading.traces if t.id.startswith(trace)) if len(trace) >= _LEAST_PREFIX else ()
+    return msgspec.structs.replace(reading, traces=exact or (begun if len(begun) == 1 else ()))
 
 
 def expand(evidence: Sequence[Where]) -> list[str]:

@@ -71,7 +71,8 @@ def _gap_reasons(case: Case) -> Iterator[Reason]:
         if gap.hides:
             yield Reason("evidence_gap", f"{gap.code}: {gap.message}", locator=gap.locator)
     if not case.trace.calls and not _is_whole(case):
-        yield Reason("evidence_gap", "no call was read, and this format may hide calls in text")
+        where = case.trace.locator(0) if len(case.trace) else None
+        yield Reason("evidence_gap", "no call was read, and this format may hide calls in text", locator=where)
 
 
 def _is_whole(case: Case) -> bool:

@@ -15,7 +15,7 @@ from forensics.analysis.decide import advice
 from forensics.core.classes import ClassEvidence, Classification, Effect, may_lower
 from forensics.core.jsonvalue import short_json, spell_surrogates, strict_value, text_of, value_of
 from forensics.core.sanitise import one_line
-from forensics.core.trace import Absence, Outcome
+from forensics.core.trace import Absence, Boundary, Outcome
 from forensics.report.documents import (
     AUDIT,
     AuditDocument,
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PREVIEW = 200
+_TOOLS = frozenset({Boundary.TOOL, Boundary.PROVIDER_TOOL, Boundary.SUB_AGENT})
 
 
 class Examined(msgspec.Struct, frozen=True):
@@ -174,15 +175,19 @@ def counts_row(examined: Sequence[Examined], numbering: Numbering) -> CountsRow:
         roots=total("roots"),
         model_calls=total("model_calls"),
         branches=total("branches"),
-        tool_calls=len(calls),
+        tool_calls=sum(call.boundary in _TOOLS for call in calls),
         tool_results=total("tool_results"),
-        paired=sum(call.result_step >= 0 for call in calls),
+        paired=sum(call.result_step >= 0 and _has_one_result(call) for call in calls),
         unanswered=[numbering.name(c) for c in calls if c.absence is Absence.UNANSWERED],
         orphan_results=[spell_surrogates(x) for r in readings for x in r.orphan_results],
         missing_spans=[x for r in readings for x in r.missing_spans],
         input_tokens=total("input_tokens"),
         output_tokens=total("output_tokens"),
     )
+
+
+def _has_one_result(call: Call) -> bool:
+    return not any(block.code == "conflicting_results" for block in call.blocks)
 
 
 # one trace -----------------------------------------------------------------------------------------------------------
