@@ -42,6 +42,7 @@ _HEAD = 400  # characters of an error in which it says what it is
 _TIMEOUT = b"-32001"
 _CLOSED = b"-32000"
 _UNSETTLED = re.compile(r"\b(?:time[d -]*out|(?:connection|stream) (?:was )?(?:closed|reset|lost))\b", re.IGNORECASE)
+_JSON = re.compile(rb"\s*(?:\{|\[\s*[{\[])")  # `[info]` begins a line of text
 _SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 _NEVER_RAN = re.compile(r"session not found|header mismatch|unsupported protocol", re.IGNORECASE)
 _DENIED = re.compile(r"\b(?:(?:reject|deni|declin)ed by (?:the )?user|user (?:reject|deni|declin)ed)\b", re.IGNORECASE)
@@ -160,7 +161,7 @@ class _Log:
         build = self.build
         build.counts.lines += 1
         place = build.places.add(line=line.number, offset=line.offset, length=len(line.data))
-        start, sender = (0, "") if bytes(line.data[:1]) in (b"{", b"[") else headed(line.data)
+        start, sender = (0, "") if _JSON.match(bytes(line.data[:64])) else headed(line.data)
         if start < 0:
             self._text_line(line, place)
             return

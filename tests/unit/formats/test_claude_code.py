@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 from typing import TYPE_CHECKING, Any
@@ -244,8 +245,9 @@ def test_history_written_again_is_told_once(tmp_path: Path) -> None:
 
 
 def test_the_same_words_at_another_time_are_no_duplicate(tmp_path: Path) -> None:
-    lines = [shown(f"u{n}", f"u{n - 1}" if n else None, "continue", timestamp=f"2026-09-01T10:00:0{n}Z") for n in (0, 1)]
-    assert audit(session(tmp_path, *lines)).counts.duplicate_records == 0
+    first = shown("u1", None, "continue", timestamp="2026-09-01T10:00:01Z")
+    second = shown("u2", "u1", "continue", timestamp="2026-09-01T10:00:02Z")
+    assert audit(session(tmp_path, first, second)).counts.duplicate_records == 0
 
 
 def test_an_id_used_again_in_a_later_turn_is_another_call_with_its_own_result(tmp_path: Path) -> None:
@@ -397,19 +399,18 @@ def test_a_run_that_failed_did_not_end(tmp_path: Path) -> None:
 
 
 def test_any_cut_and_any_changed_byte_raises_only_what_is_promised(tmp_path: Path) -> None:
-    whole = session(tmp_path, *SHORT, *STREAM, record("progress", "x", "a2", data={"type": "agent_progress"})).read_bytes()
-    draw = random.Random(3)
+    news = record("progress", "x", "a2", data={"type": "agent_progress"})
+    whole = session(tmp_path, *SHORT, *STREAM, news).read_bytes()
+    draw = random.Random(3)  # noqa: S311 - the same damage in every run
     path = tmp_path / "damaged"
     for _ in range(300):
         data = bytearray(whole[: draw.randrange(len(whole))] if draw.random() < 0.5 else whole)
         for _ in range(draw.randrange(4)):
             data[draw.randrange(len(data) or 1) : draw.randrange(len(data) or 1) + 1] = draw.randbytes(1)
         path.write_bytes(bytes(data))
-        try:
+        with contextlib.suppress(ForensicsError):
             load(path, FORCED)
-        except ForensicsError as error:
-            assert error.code
-        examine(path, FORCED).audit()
+        assert examine(path, FORCED).audit().evidence[0].status in {"read", "partial", "refused"}
 
 
 def test_every_line_is_a_step_a_piece_of_a_turn_a_duplicate_or_a_gap(cases: Path) -> None:
