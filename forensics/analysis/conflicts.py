@@ -94,10 +94,10 @@ def distrusted(trace: Trace, studied: Survey, contradicted: tuple[Contradiction,
     if not contradicted:
         return studied
     servers = {one.tool.server for one in contradicted}
-    names = {name for name, facts in studied.facts.items() if facts.server in servers}
-    tools = {name: _without_words(pieces) if name in names else pieces for name, pieces in studied.tools.items()}
+    keys = {key for key, facts in studied.facts.items() if facts.server in servers}
+    tools = {key: _without_words(pieces) if key in keys else pieces for key, pieces in studied.tools.items()}
     classes = studied.classified
-    lowered = {number for number, call in zip(classes.numbers, trace.calls, strict=True) if call.tool in names}
+    lowered = {number for number, call in zip(classes.numbers, trace.calls, strict=True) if (call.tool, call.server) in keys}
     kinds = tuple(
         resolve(_without_words(kind.evidence)) if number in lowered else kind
         for number, kind in enumerate(classes.kinds)

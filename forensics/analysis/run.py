@@ -21,7 +21,7 @@ from forensics.core.sanitise import one_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from forensics.analysis.survey import Survey
+    from forensics.analysis.survey import Survey, ToolKey
     from forensics.core.findings import Finding
     from forensics.core.policy import Policy
     from forensics.core.reading import Reading
@@ -107,14 +107,15 @@ def _final_classes(studied: Survey, minting: dict[int, Handle]) -> Classes:
 
 
 def _tools(trace: Trace, studied: Survey, minting: dict[int, Handle]) -> tuple[Tool, ...]:
-    counts = Counter(call.tool for call in trace.calls)
-    minted: dict[str, Handle] = {}
+    counts = Counter((call.tool, call.server) for call in trace.calls)
+    minted: dict[ToolKey, Handle] = {}
     for row in sorted(minting):
-        minted.setdefault(trace.calls[row].tool, minting[row])
-    order = (*counts, *(name for name in studied.tools if name not in counts))
+        call = trace.calls[row]
+        minted.setdefault((call.tool, call.server), minting[row])
+    order = (*counts, *(key for key in studied.tools if key not in counts))
     return tuple(
-        Tool(name, counts[name], resolve((*studied.tools[name], *_mints(trace, minted.get(name)))), studied.facts[name])
-        for name in order
+        Tool(key[0], counts[key], resolve((*studied.tools[key], *_mints(trace, minted.get(key)))), studied.facts[key])
+        for key in order
     )
 
 

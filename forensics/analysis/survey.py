@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 Evidence = tuple[ClassEvidence, ...]
 
+ToolKey = tuple[str, str | None]
+"""A tool by its name and the server that its calls name (None: none named)."""
+
 
 class Survey(msgspec.Struct, frozen=True):
     """Every call of one trace, and the evidence by tool. Of each call, row by row: its classification before values
@@ -42,8 +45,8 @@ class Survey(msgspec.Struct, frozen=True):
 
     classified: Classes
     arguments_keys: tuple[bytes, ...]
-    tools: dict[str, Evidence]
-    facts: dict[str, ToolFacts]
+    tools: dict[ToolKey, Evidence]
+    facts: dict[ToolKey, ToolFacts]
     findings: tuple[Finding, ...]
 
 
@@ -112,33 +115,42 @@ class _Surveyor:
         self.trace = trace
         self.rules = rules
         self.policy = policy
-        self.tools: dict[str, _Tool] = {}
+        self.tools: dict[ToolKey, _Tool] = {}
         self.results: dict[tuple[str, bytes], Payload] = {}
         self.findings: list[Finding] = []
         self.kinds: list[Classification] = []
         self.large: tuple[int, int] | None = None
 
     def run(self) -> Survey:
-        for name in self.trace.facts:
-            self._tool(name, None)
         keys: list[bytes] = []
         numbers = array("q", [self._study(call, keys) for call in self.trace.calls])
+        called = {name for name, _ in self.tools}
+        for name in self.trace.facts:
+            if name not in called:
+                self._tool((name, None))
         if self.large is not None:
             self._note_large_integer(*self.large)
         tools = {name: tool.evidence() for name, tool in self.tools.items()}
         facts = {name: tool.facts for name, tool in self.tools.items()}
         return Survey(Classes(tuple(self.kinds), numbers), tuple(keys), tools, facts, tuple(self.findings))
 
-    def _tool(self, name: str, call: Call | None) -> _Tool:
-        facts = self.trace.facts.get(name) or ToolFacts(name=name, server=call.server if call else None)
+    def _tool(self, key: ToolKey) -> _Tool:
+        facts = self._facts(*key)
         base = self.rules.tool_evidence(facts, self.policy)
         calls = self.rules.calls_of(facts, self.policy)
-        tool = self.tools[name] = _Tool(facts, base, calls, self.rules.answered_by_proof, self.kinds)
+        tool = self.tools[key] = _Tool(facts, base, calls, self.rules.answered_by_proof, self.kinds)
         return tool
+
+    def _facts(self, name: str, server: str | None) -> ToolFacts:
+        """What the evidence says about a tool of that server; another server's tool of the same name is another tool."""
+        known = self.trace.facts.get(name)
+        if known is None or (server is not None and known.server not in (None, server)):
+            return ToolFacts(name=name, server=server)
+        return known if server is None else msgspec.structs.replace(known, server=server)
 
     def _study(self, call: Call, keys: list[bytes]) -> int:
         """The number of a call's class; the canonical bytes of its arguments are added to `keys`."""
-        tool = self.tools.get(call.tool) or self._tool(call.tool, call)
+        tool = self.tools.get((call.tool, call.server)) or self._tool((call.tool, call.server))
         payload = call.result
         arguments = self._read(call, call.arguments)
         result = self._read(call, payload)

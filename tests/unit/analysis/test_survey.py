@@ -1,0 +1,74 @@
+"""Is each tool of each server a tool of its own, and each payload read exactly?"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from forensics.api import Options, examine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from forensics.report.documents import AuditDocument
+
+ENTRY = """schema: forensics/policy/v1
+name: one-server
+extends: strict
+tools:
+  - tool: read_file
+    server: good
+    effect: none
+    result: stable
+    because: "a test"
+    by: "a test"
+"""
+
+
+def audit(tmp_path: Path, *lines: object, policy: str | None = None) -> AuditDocument:
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    file = tmp_path / "policy.yaml"
+    if policy is not None:
+        file.write_text(policy, "utf-8")
+    return examine(log, Options(policy=None if policy is None else file, as_of=datetime.date(2026, 1, 1))).audit()
+
+
+def call(number: int, server: str | None = None) -> tuple[dict[str, object], dict[str, object]]:
+    asked: dict[str, object] = {"type": "tool_call", "id": f"c{number}", "name": "read_file", "args": {"path": "a"}}
+    if server is not None:
+        asked["server"] = server
+    return asked, {"type": "tool_result", "call_id": f"c{number}", "result": "x"}
+
+
+@pytest.mark.parametrize(
+    ("servers", "cleared"), [(("good", "good"), True), (("good", "evil"), False), (("evil", "good"), False)]
+)
+def test_what_vouches_for_one_server_vouches_for_no_other(
+    tmp_path: Path,
+    servers: tuple[str, str],
+    cleared: bool,  # noqa: FBT001
+) -> None:
+    lines = (*call(0, servers[0]), *call(1, servers[1]), {"type": "model", "text": "done"})
+    (trace,) = audit(tmp_path, *lines, policy=ENTRY).traces
+    assert trace.verdict.cleared is cleared
+    assert [(t.name, t.server) for t in trace.tools] == [("read_file", s) for s in dict.fromkeys(servers)]
+
+
+def test_the_same_call_with_another_result_is_volatile(tmp_path: Path) -> None:
+    asked, _ = call(0)
+    again, answer = call(1)
+    lines = (asked, {"type": "tool_result", "call_id": "c0", "result": "x"}, again, {**answer, "result": "y"})
+    (trace,) = audit(tmp_path, *lines).traces
+    (tool,) = trace.tools
+    assert "another result" in " ".join(b.says for b in tool.basis)
+
+
+def test_integers_beyond_a_double_are_said_once_and_kept(tmp_path: Path) -> None:
+    big = {"type": "tool_call", "id": "c0", "name": "close", "args": {"id": 7312292042121000001}}
+    document = audit(tmp_path, big, {"type": "tool_result", "call_id": "c0", "result": {"n": 2**70}})
+    assert [f.code for f in document.findings].count("large_integer") == 1
+    assert document.traces[0].calls[0].arguments == {"id": "7312292042121000001"}
