@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.classes import Classes, ClassEvidence, Effect, Source, ToolFacts, resolve
-from forensics.core.evidence import Basis
+from forensics.core.classes import Classes, ClassEvidence, Effect, Source, Tier, ToolFacts, resolve
+from forensics.core.evidence import Basis, Severity
 from forensics.core.findings import Finding, finding
 from forensics.core.sanitise import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from forensics.analysis.survey import Evidence, Survey
+    from forensics.analysis.survey import Evidence, Survey, ToolKey
     from forensics.core.trace import Trace
 
 _WORDS = frozenset({Source.NAME, Source.DESCRIPTION})
@@ -86,6 +86,33 @@ def conflicts(trace: Trace, contradicted: tuple[Contradiction, ...]) -> Iterator
             yield finding("annotation_contradicted", message, steps=steps, locators=locators, basis=Basis.DERIVED)
 
 
+def overruled(trace: Trace, studied: Survey) -> Iterator[Finding]:
+    """One finding for each called tool whose evidence the operator's entry overrules. The entry stands (it is what an
+    entry is for), and whoever reads the report sees what it stands against.
+    """
+    first: dict[ToolKey, int] = {}
+    for call in trace.calls:
+        first.setdefault((call.tool, call.server), call.step)
+    for key, step in first.items():
+        pieces = studied.tools[key]
+        entry = next((p for p in pieces if p.tier is Tier.OPERATOR and p.effect is not None), None)
+        against = [p for p in pieces if entry is not None and p.tier is not Tier.OPERATOR and _is_worse(p, entry)]
+        if entry is not None and against:
+            said = list(dict.fromkeys(piece.says for piece in against))[:_SHOWN]
+            message = (
+                f"{one_line(key[0], 60)}: the policy says {_effect(entry)} ({entry.says}), against: {', '.join(said)}"
+            )
+            yield finding("annotation_contradicted", message, steps=(step,), basis=Basis.DERIVED, severity=Severity.LOW)
+
+
+def _is_worse(piece: ClassEvidence, entry: ClassEvidence) -> bool:
+    return piece.effect is not None and entry.effect is not None and piece.effect > entry.effect
+
+
+def _effect(entry: ClassEvidence) -> str:
+    return "nothing" if entry.effect is None else f"effect {entry.effect.name.lower()}"
+
+
 # trust ---------------------------------------------------------------------------------------------------------------
 
 
@@ -97,7 +124,9 @@ def distrusted(trace: Trace, studied: Survey, contradicted: tuple[Contradiction,
     keys = {key for key, facts in studied.facts.items() if facts.server in servers}
     tools = {key: _without_words(pieces) if key in keys else pieces for key, pieces in studied.tools.items()}
     classes = studied.classified
-    lowered = {number for number, call in zip(classes.numbers, trace.calls, strict=True) if (call.tool, call.server) in keys}
+    lowered = {
+        number for number, call in zip(classes.numbers, trace.calls, strict=True) if (call.tool, call.server) in keys
+    }
     kinds = tuple(
         resolve(_without_words(kind.evidence)) if number in lowered else kind
         for number, kind in enumerate(classes.kinds)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.analysis.anomalies import Acts, anomalies
-from forensics.analysis.conflicts import conflicts, contradictions, distrusted
+from forensics.analysis.conflicts import conflicts, contradictions, distrusted, overruled
 from forensics.analysis.decide import Case, decide
 from forensics.analysis.flow import flow
 from forensics.analysis.oversight import oversight
@@ -78,6 +78,7 @@ def analyse_trace(trace: Trace, rules: RuleSet, policy: Policy, original: Trace 
         *anomalies(Acts(trace, studied.arguments_keys, calls, followed.handles)),
         *executed_effects(trace, done, calls),
         *conflicts(trace, contradicted),
+        *overruled(trace, studied),
     )
     return TraceAnalysis(trace, tools, calls, followed.handles, found, verdict, done)
 

@@ -110,6 +110,14 @@ def tools(page: Page, trace: TraceRow) -> None:
         _row(page, header, widths, "dim")
     for tool, row in zip(called, rows, strict=True):
         _row(page, row, widths, tool.class_)
+        for piece in tool.basis if page.detail <= 0 else ():
+            if piece.source == "operator":
+                page.line(
+                    Span("the policy says: ", "dim"),
+                    Span(short(piece.says, 200), "quote"),
+                    first="      ",
+                    rest="        ",
+                )
         if page.detail > 0:
             basis(page, tool, indent=8)
     uncalled = len(trace.tools) - len(called)
