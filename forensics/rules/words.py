@@ -14,7 +14,7 @@ import msgspec
 from forensics.core.classes import Effect, Scope, Stability
 from forensics.rules.model import Role, WordRule
 
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))|(?<=[0-9])(?=[a-z]{4})")
 _SEPARATORS = re.compile(r"[\W_]+")
 
 
@@ -38,7 +38,10 @@ def hit(rule: WordRule, word: str) -> Hit:
 
 @lru_cache(maxsize=65536)
 def split_words(name: str) -> tuple[str, ...]:
-    """The words of an identifier in lower case: `mcp__jira.getIssueURL` is mcp, jira, get, issue, url."""
+    """The words of an identifier in lower case: `mcp__jira.getIssueURL` is mcp, jira, get, issue, url.
+
+    A digit ends a word where a word of some length follows it, so that `user2delete` hides no verb.
+    """
     return tuple(word.lower() for part in _SEPARATORS.split(name) if part for word in _CAMEL.split(part))
 
 
