@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import logging
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from forensics.proofs.proof import Proof, counted
 from forensics.proofs.sql_statements import told_apart
 from forensics.proofs.sql_tables import dialects_named
+from forensics.proofs.sql_tokens import tokens_of
 from forensics.proofs.sql_tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from sqlglot.tokenizer_core import Token
 
@@ -41,11 +43,24 @@ def prove_text(text: str, dialect: str | None) -> Proof | None:
     if _SURPRISES.search(text):
         return None
     found: list[str] | None = None
-    for one in dialects_named(dialect):
-        found = _kinds(text, one)
-        if not found:
-            return None
+    with _silent():
+        for one in dialects_named(dialect):
+            found = _kinds(text, one)
+            if not found:
+                return None
     return Proof(counted(found, "SQL statement", "SQL statements"), "sqlglot") if found else None
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """The parser warns of what it could not parse; here that is an answer."""
+    logger = logging.getLogger("sqlglot")
+    before = logger.disabled
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = before
 
 
 def _kinds(text: str, dialect: Dialect) -> list[str] | None:
@@ -64,15 +79,12 @@ def _kinds(text: str, dialect: Dialect) -> list[str] | None:
 
 def _statements(text: str, dialect: Dialect) -> list[str]:
     """The text of each statement. Raises sqlglot's errors, and ValueError for a text that is too much."""
-    import sqlglot
-
-    logging.getLogger("sqlglot").disabled = True  # it warns of what it could not parse; here that is an answer
-    tokens = sqlglot.tokenize(text, read=dialect.parser)
+    tokens = tokens_of(text, dialect.parser)
     _check_size(tokens)
     return list(_spans(tokens, text))
 
 
-def _spans(tokens: list[Token], text: str) -> Iterator[str]:
+def _spans(tokens: Sequence[Token], text: str) -> Iterator[str]:
     """From the first token of each statement to its semicolon."""
     start: int | None = None
     for token in tokens:
@@ -85,7 +97,7 @@ def _spans(tokens: list[Token], text: str) -> Iterator[str]:
         yield text[start:]
 
 
-def _check_size(tokens: list[Token]) -> None:
+def _check_size(tokens: Sequence[Token]) -> None:
     """A parser that goes down by recursion is stopped before it goes too deep."""
     if len(tokens) > _MAX_TOKENS or sum(t.token_type.name == "SEMICOLON" for t in tokens) > _MAX_STATEMENTS:
         raise ValueError("too many tokens or statements")

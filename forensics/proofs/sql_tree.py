@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
 from forensics.proofs.sql_tables import function_names
+from forensics.proofs.sql_tokens import tokens_of
 from forensics.proofs.tables import sql_tables
 
 if TYPE_CHECKING:
@@ -37,14 +38,12 @@ def strict_parser(dialect: Dialect) -> Callable[[str], list[exp.Expr | None]]:
     tables = ("FUNCTIONS", "FUNCTION_PARSERS")
     known = {table: {n: f for n, f in getattr(usual, table).items() if n.upper() in names} for table in tables}
     strict = cast("type[Parser]", types.new_class("StrictParser", (usual,), exec_body=lambda body: body.update(known)))
-    return lambda text: strict(dialect=language).parse(language.tokenize(text), text)
+    return lambda text: strict(dialect=language).parse(list(tokens_of(text, dialect.parser)), text)
 
 
 def words_before_parentheses(statement: str, dialect: Dialect) -> set[str]:
     """Every word that stands directly before an opening parenthesis, in lower case."""
-    import sqlglot
-
-    tokens = sqlglot.tokenize(statement, read=dialect.parser)
+    tokens = tokens_of(statement, dialect.parser)
     calls = [one.text for one, other in pairwise(tokens) if other.text == "(" and other.token_type.name == "L_PAREN"]
     return {text.lower().split()[-1] for text in calls if _WORD.match(text)}
 

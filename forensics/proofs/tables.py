@@ -26,8 +26,8 @@ class Explain(_Strict, frozen=True):
 
 
 class Dialect(_Strict, frozen=True):
-    """One database. `parser` is the parser's name for it; `show` the words after SHOW (`*`: any); `refused` are parts of
-    a text that no list can speak of.
+    """One database. `parser` is the parser's name for it; `show` the words after SHOW (`*`: any); `refused` are parts
+    of a text that no list can speak of.
     """
 
     name: str

@@ -22,7 +22,6 @@ READS = [
     ("postgres", "EXPLAIN (VERBOSE, ANALYZE false) UPDATE orders SET total = 0"),
     ("postgres", "EXPLAIN INSERT INTO orders (id) VALUES (1)"),
     ("postgres", "SHOW search_path"),
-    ("postgres", "TABLE orders"),
     ("postgres", "VALUES (1, 'a'), (2, 'b')"),
     ("postgres", "SELECT 1; -- and then\nSELECT 2;"),
     ("postgres", "SELECT a FROM t FETCH FIRST 5 ROWS ONLY"),
