@@ -223,7 +223,7 @@ class TraceBuilder:
         call.requested = Witness(arguments, spot.place, spot.pointer, step)
         lane.ask(row)
         if tainted:
-            self.block(call, tainted, "the record of this call can be read in two ways")
+            self._tainted(call, tainted)
         return row
 
     def _next_index(self, turn: int) -> int:
@@ -336,7 +336,7 @@ class TraceBuilder:
             call.returned = Witness(ran.result, answer.place, answer.pointer, call.result_step)
         call.outcome, call.absence = _outcome(ran)
         if ran.tainted:
-            self.block(call, ran.tainted, _TAINTS.get(ran.tainted, "the record of this call can be read in two ways"))
+            self.block(call, ran.tainted, _TAINTS.get(ran.tainted, _TWO_WAYS))
 
     def _add_result_step(self, lane: Lane, row: int, payload: Payload | None, spot: Spot) -> None:
         call = self.trace.calls[row]
@@ -378,7 +378,7 @@ class TraceBuilder:
         call = self.trace.calls[row]
         call.pairing = Basis.RECORDED if match.how is How.ID else Basis.DERIVED
         if tainted:
-            self.block(call, tainted, "the record of this result can be read in two ways")
+            self._tainted(call, tainted)
         return row
 
     def _answer_from_prompt(self, lane: Lane, row: int, payload: Payload | None, spot: Spot, said: Outcome) -> None:
@@ -526,6 +526,7 @@ class TraceBuilder:
             spot.down(part.pointer),
             failed=part.failed,
             denied=part.denied,
+            unsettled=part.unsettled,
             tainted=part.tainted,
         )
 
@@ -688,6 +689,15 @@ class TraceBuilder:
             places = tuple(self._locator(s) for s in (Spot(self.trace.place_of(call.step)), spot))
             self.note(finding("inconsistent_tuple", message, steps=(call.step,), locators=places))
 
+    def _tainted(self, call: Call, code: str) -> None:
+        """A call whose own record says that it is not whole or contradicts itself: blocked, and said once. (Of keys
+        that stand twice the reader has told already.)"""
+        told = _TAINTS.get(code)
+        if told is not None and not any(b.code == code for b in call.blocks):
+            message = f"{one_line(call.tool, 60)}: {told}"
+            self.note(finding(code, message, steps=(call.step,)))
+        self.block(call, code, told or _TWO_WAYS)
+
     def block(self, call: Call, code: str, message: str) -> None:
         """Mark a call as not injectable, with the reason; each code once."""
         if not any(b.code == code for b in call.blocks):
@@ -736,7 +746,12 @@ class _Seen:
         return [entry for held in self._by_key.values() for entry in held]
 
 
-_TAINTS = {"truncated_payload": "the record of this call is cut"}
+_TWO_WAYS = "the record of this call can be read in two ways"
+_TAINTS = {
+    "truncated_payload": "the record of this call is cut",
+    "redaction_damage": "a value of this call was replaced by a redaction mark",
+    "inconsistent_tuple": "one message asks for this call twice, in two ways",
+}
 _OUTCOMES: dict[str, Outcome] = {
     "error": Outcome.FAILED,
     "denied": Outcome.DENIED,

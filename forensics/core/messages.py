@@ -14,6 +14,8 @@ _KINDS = {
     "human": StepKind.USER,
     "error": StepKind.ERROR,
     "tool": StepKind.TOOL_RESULT,
+    "approval_request": StepKind.APPROVAL_REQUEST,
+    "approval": StepKind.APPROVAL,
 }
 
 
@@ -29,13 +31,25 @@ class Part(msgspec.Struct, frozen=True, gc=False):
     failed: bool = False
     denied: bool = False
     tainted: str | None = None
+    unsettled: bool = False
+
+
+class Doubt(msgspec.Struct, frozen=True, gc=False):
+    """Something in a message or a response that may hide a call, a result or a turn: a code of the contract, what it
+    is, and where below its message.
+    """
+
+    says: str
+    pointer: str = ""
+    code: str = "evidence_gap"
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
     """A message: its role, its text (None: none), the calls and results in it, and a key equal for equal content.
 
     `item` marks one item of a Responses list, of which several make one turn; `place` is the message's own place in
-    the evidence where the reader knows it, and `pointer` still starts at the root of its record.
+    the evidence where the reader knows it, and `pointer` still starts at the root of its record. `doubts` are what in
+    it was not understood and may hide something.
     """
 
     role: str
@@ -48,6 +62,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     finish: str = ""
     item: bool = False
     place: int = NOWHERE
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def says_model(self) -> bool:

@@ -1,0 +1,95 @@
+"""Does a record say of itself that it is not whole? Finish reasons of a cut output, marks of redaction, arguments that
+begin as JSON and are none, and flags that say "truncated".
+
+What a prompt shows is what its model was given, so a shown result whose text merely ends in a cut mark is whole.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from forensics.core.jsonvalue import decode, text_of, texts_of, value_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from forensics.core.trace import Payload
+
+TRUNCATED = "truncated_payload"
+REDACTED = "redaction_damage"
+
+_CUT_REASONS = (
+    "length max_tokens max_output_tokens max_length token_limit model_length model_context_window_exceeded "
+    "content_filter content_filtered safety recitation blocklist prohibited_content spii image_safety "
+    "malformed_function_call unexpected_tool_call too_many_tool_calls malformed_response "
+    "pause_turn incomplete in_progress queued cancelled"
+)
+_CUT = frozenset(_CUT_REASONS.split())
+_ENDS_IN_CALLS = frozenset({"tool_calls", "tool_use", "function_call", "tool_call"})
+_UNFINISHED = frozenset({"incomplete", "in_progress", "queued", "searching", "interpreting", "generating"})
+_WORD = re.compile(r"[a-z_]+")
+
+_MARK = (
+    r"(?:\*{3,}(?:[a-z_ ]{1,20}\*{3,})?"
+    r"|[\[<(]{1,2}/?\s?(?:redacted|masked|filtered|scrubbed)\b[^\"\]>)]{0,40}[\]>)]{1,2})"
+)
+_IS_MARK = re.compile(rf"\s*{_MARK}\s*", re.IGNORECASE)
+_MAY_HOLD_MARK = re.compile(rf'"\s?{_MARK}\s?\\*"'.encode(), re.IGNORECASE)
+_ANY_MARK = re.compile(rb"\*{3}[a-z_ ]{1,20}\*{3}|[\[<](?:redacted|masked)\b", re.IGNORECASE)
+_LONGEST_MARK = 80
+_BEGINS_AS_JSON = re.compile(r"\s*(?:\{\s*(?:[\"}]|$)|\[\s*(?:[\"\[{\]]|$))")
+
+
+def finish_words(raw: Payload | None) -> tuple[str, ...]:
+    """The finish reasons in a text or a list of texts, in lower case."""
+    return () if raw is None else tuple(_WORD.findall(text_of(raw).lower()))
+
+
+def cut_short(words: Iterable[str], *, calls: bool) -> str:
+    """Why a turn that ended for these reasons may hide a call or words, as a sentence; "" where it doesn't. `calls`
+    says whether the turn shows a call.
+    """
+    for word in words:
+        if word in _CUT:
+            return f"the model's output is not whole: it ended by {word}"
+        if word in _ENDS_IN_CALLS and not calls:
+            return "the turn ended to call tools and shows none"
+    return ""
+
+
+def ends_in_calls(words: Iterable[str]) -> bool:
+    """Whether a turn ended to call tools."""
+    return any(word in _ENDS_IN_CALLS for word in words)
+
+
+def is_unfinished(status: str) -> bool:
+    """Whether the status of an item says that it was recorded before it was whole."""
+    return status.lower() in _UNFINISHED
+
+
+def arguments_damage(payload: Payload, *, freeform: bool = False) -> str | None:
+    """The code of what arguments say they lost: a value replaced by a redaction mark, or JSON text that breaks off.
+    `freeform` arguments are any text.
+    """
+    data = bytes(payload)
+    if _MAY_HOLD_MARK.search(data) and any(_IS_MARK.fullmatch(t) for t in texts_of(value_of(payload))):
+        return REDACTED
+    if freeform or data[:1] != b'"':
+        return None
+    said = text_of(payload)
+    if not _BEGINS_AS_JSON.match(said):
+        return None
+    return TRUNCATED if decode(said.encode("utf-8", "surrogatepass")).error is not None else None
+
+
+def result_damage(payload: Payload) -> str | None:
+    """The code of what a result says it lost: the whole of it replaced by a redaction mark."""
+    if memoryview(payload).nbytes > _LONGEST_MARK:
+        return None
+    return REDACTED if _IS_MARK.fullmatch(text_of(payload)) else None
+
+
+def holds_redaction(data: bytes) -> bool:
+    """Whether a text that can't be read holds a mark of redaction."""
+    return _ANY_MARK.search(data) is not None
