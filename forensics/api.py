@@ -6,7 +6,6 @@ import contextlib
 import datetime
 import gc
 import glob
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,11 +28,13 @@ from forensics.rules.engine import RuleSet, load_rules
 from forensics.rules.policy_file import load_policy
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     import networkx as nx
 
     from forensics.core.graph import CausalGraph
     from forensics.core.trace import Trace
-    from forensics.core.verdict import Clearance
+    from forensics.core.verdict import Clearance, Verdict
     from forensics.report.documents import AuditDocument, InspectionDocument
 
 Where = str | Path
@@ -42,7 +43,8 @@ _LEAST_PREFIX = 4
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How evidence is examined: the policy (`strict`, `inject` or a path), more rule packs, a forced format, one trace
-    only (an id or its beginning), and the date as of which entries expire (None: today, UTC)."""
+    only (an id or its beginning), and the date as of which entries expire (None: today, UTC).
+    """
 
     policy: Where | None = None
     rules: tuple[Path, ...] = ()
@@ -51,6 +53,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     as_of: datetime.date | None = None
 
     def date(self) -> datetime.date:
+        """The date as of which entries expire."""
         return self.as_of or datetime.datetime.now(datetime.UTC).date()
 
 
@@ -63,6 +66,7 @@ class Examination(msgspec.Struct, frozen=True):
 
     @property
     def analyses(self) -> tuple[TraceAnalysis, ...]:
+        """What was found out about each trace, over all evidences."""
         return tuple(a for one in self.examined for a in one.analyses)
 
     def audit(self) -> AuditDocument:
@@ -96,7 +100,8 @@ def examine(evidence: Where | Sequence[Where], options: Options | None = None) -
 @contextlib.contextmanager
 def _without_cycle_collection() -> Iterator[None]:
     """Examining makes millions of small objects and next to no cycles; walking them over and over to look for some
-    would take a third of the time. Reference counting goes on."""
+    would take a third of the time. Reference counting goes on.
+    """
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -117,9 +122,7 @@ def read(source: Source, index: int, input_format: str | None = None) -> Reading
     """Read an opened source. Raises EvidenceError where nothing of it can be read."""
     reader = registry.reader(input_format) if input_format else registry.recognise(source)
     evidence = Evidence(index, source.name, source.sha256, source.size, reader.NAME)
-    build = EvidenceBuilder(
-        evidence, records_calls=reader.RECORDS_CALLS, spans_are_complete=reader.SPANS_ARE_COMPLETE
-    )
+    build = EvidenceBuilder(evidence, records_calls=reader.RECORDS_CALLS, spans_are_complete=reader.SPANS_ARE_COMPLETE)
     reader.read(source, build)
     reading = build.finish()
     if not any(len(trace) for trace in reading.traces) and not reading.gaps:
@@ -162,7 +165,7 @@ def expand(evidence: Sequence[Where]) -> list[str]:
         if where != STDIN and Path(where).is_dir():
             out.extend(sorted(str(p) for p in Path(where).rglob("*") if p.is_file() and not p.name.startswith(".")))
         elif not Path(where).exists() and glob.has_magic(where):
-            out.extend(sorted(p for p in glob.glob(where, recursive=True) if Path(p).is_file()) or [where])
+            out.extend(sorted(p for p in glob.iglob(where, recursive=True) if Path(p).is_file()) or [where])  # noqa: PTH207 - Path.glob takes no absolute pattern
         else:
             out.append(where)
     return out
@@ -191,21 +194,26 @@ def to_networkx(trace: Trace) -> nx.MultiDiGraph[int]:
 
 def assert_dynamically_replayable(trace: Trace, *, policy: Policy | Where | None = None) -> bool:
     """True for a trace that the policy (default: strict) clears; raises NonReplayableTraceError, with the verdict, for
-    any other. The guard of the document in which this project began: it gates re-execution, never inspection."""
-    analysis = _judge(trace, policy)
-    verdict = analysis.verdict
+    any other. The guard of the document in which this project began: it gates re-execution, never inspection.
+    """
+    verdict = _judge(trace, policy).verdict
     if verdict.cleared:
         return True
-    first = verdict.reasons[0]
-    raise NonReplayableTraceError(refusal(verdict), verdict, hint="use static inspection", locator=first.locator)
+    raise _refusal(verdict)
 
 
 def clear(trace: Trace, *, policy: Policy | Where | None = None) -> Clearance:
     """The clearance for a trace. Raises NonReplayableTraceError where there is any reason to refuse."""
-    assert_dynamically_replayable(trace, policy=policy)
-    clearance = _judge(trace, policy).verdict.clear()
-    assert clearance is not None
+    verdict = _judge(trace, policy).verdict
+    clearance = verdict.clear()
+    if clearance is None:
+        raise _refusal(verdict)
     return clearance
+
+
+def _refusal(verdict: Verdict) -> NonReplayableTraceError:
+    first = verdict.reasons[0]
+    return NonReplayableTraceError(refusal(verdict), verdict, hint="use static inspection", locator=first.locator)
 
 
 def _judge(trace: Trace, policy: Policy | Where | None) -> TraceAnalysis:
@@ -221,7 +229,8 @@ CLEARED, REFUSED, UNTOLD = 0, 1, 3
 
 def exit_code(examination: Examination, fail_on: Severity = Severity.HIGH) -> int:
     """0 cleared and no finding at or above `fail_on`; 1 refused or such a finding; 3 could not tell; the highest wins
-    (CONTRACT: exit codes)."""
+    (CONTRACT: exit codes).
+    """
     codes = [_code_of(one, fail_on) for one in examination.examined]
     return max(codes, default=UNTOLD)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -9,21 +10,34 @@ import msgspec
 from forensics.core.classes import Classes, Effect, RestsOn
 from forensics.core.evidence import Basis
 from forensics.core.findings import Finding, finding
+from forensics.core.handles import Handle
 from forensics.core.jsonvalue import value_of
 from forensics.core.sanitise import one_line
-from forensics.core.trace import Absence, Call, Outcome, StepKind
+from forensics.core.trace import Absence, Call, Outcome, StepKind, Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from forensics.core.handles import Handle
-    from forensics.core.trace import Trace
 
+_NAMED = 3
 _ADDS = frozenset({Effect.REPEATING, Effect.IRREVERSIBLE})
 _TOOK = frozenset({Outcome.RECORDED})
 _DOUBTFUL = frozenset({Outcome.INDETERMINATE})
-_KEYS = frozenset({"idempotency_key", "idempotencykey", "client_token", "clienttoken", "request_id", "requestid",
-                   "clientrequestid", "client_request_id", "idempotency-key", "dedupe_key", "deduplication_id"})  # fmt: skip
+_KEYS = frozenset(
+    [
+        "idempotency_key",
+        "idempotencykey",
+        "idempotency-key",
+        "client_token",
+        "clienttoken",
+        "request_id",
+        "requestid",
+        "client_request_id",
+        "clientrequestid",
+        "dedupe_key",
+        "deduplication_id",
+    ]
+)
 
 
 class Acts(msgspec.Struct, frozen=True):
@@ -69,7 +83,9 @@ def _repeated(acts: Acts, rows: list[int]) -> Iterator[Finding]:
     if len(took) > 1 and not _same_key_same_answer(acts, took):
         yield _twice_finding("duplicate_side_effect", acts, took, f"took effect {len(took)} times in this trace")
     elif took and doubtful:
-        yield _twice_finding("possible_duplicate_side_effect", acts, sorted((*took, *doubtful)), "may have taken effect more than once")
+        yield _twice_finding(
+            "possible_duplicate_side_effect", acts, sorted((*took, *doubtful)), "may have taken effect more than once"
+        )
     elif len(doubtful) > 1:
         yield _twice_finding("possible_duplicate_side_effect", acts, doubtful, "may have taken effect more than once")
 
@@ -122,8 +138,8 @@ def _flows(acts: Acts) -> Iterator[Finding]:
         if handle.minted and handle.carried:
             by_tool.setdefault(acts.trace.calls[handle.call].tool, []).append(handle)
     for tool, handles in by_tool.items():
-        values = ", ".join(one_line(h.value, 40) for h in handles[:3])
-        more = f" and {len(handles) - 3} more" if len(handles) > 3 else ""
+        values = ", ".join(one_line(h.value, 40) for h in handles[:_NAMED])
+        more = f" and {len(handles) - _NAMED} more" if len(handles) > _NAMED else ""
         message = f"{one_line(tool, 60)} mints a value that later steps hold: {values}{more}"
         steps = [handles[0].step, *(u.step for u in handles[0].uses if u.role != "branch")]
         yield finding("handle_flow", message, steps=tuple(dict.fromkeys(steps)), basis=Basis.INFERRED)

@@ -15,18 +15,18 @@ from forensics.analysis.oversight import oversight
 from forensics.analysis.reruns import Repeat, executed_effects, repeats
 from forensics.analysis.survey import survey
 from forensics.core.classes import Classes, ClassEvidence, Classification, Source, Stability, Tier, ToolFacts, resolve
+from forensics.core.findings import Finding
 from forensics.core.handles import REFERENCE, Handle
 from forensics.core.sanitise import one_line
+from forensics.core.trace import Trace
+from forensics.core.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from forensics.analysis.survey import Survey, ToolKey
-    from forensics.core.findings import Finding
     from forensics.core.policy import Policy
     from forensics.core.reading import Reading
-    from forensics.core.trace import Trace
-    from forensics.core.verdict import Verdict
     from forensics.rules.engine import RuleSet
 
 
@@ -54,9 +54,7 @@ class TraceAnalysis(msgspec.Struct, frozen=True):
 def analyse(reading: Reading, rules: RuleSet, policy: Policy) -> tuple[TraceAnalysis, ...]:
     """Analyse every trace of a reading. Findings name steps of their own trace."""
     by_id = {trace.id: trace for trace in reading.traces}
-    return tuple(
-        analyse_trace(trace, rules, policy, by_id.get(trace.rerun_of or "")) for trace in reading.traces
-    )
+    return tuple(analyse_trace(trace, rules, policy, by_id.get(trace.rerun_of or "")) for trace in reading.traces)
 
 
 def analyse_trace(trace: Trace, rules: RuleSet, policy: Policy, original: Trace | None = None) -> TraceAnalysis:

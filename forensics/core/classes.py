@@ -8,14 +8,16 @@ the trace-replay guard in which this project began.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum, StrEnum
-from typing import TypeVar, overload
+from typing import TYPE_CHECKING, TypeVar, overload
 
 import msgspec
 
 from forensics.core.evidence import Locator
+
+if TYPE_CHECKING:
+    from array import array
 
 _T = TypeVar("_T")
 
@@ -95,7 +97,7 @@ class ToolClass(StrEnum):
 
 
 class ClassEvidence(msgspec.Struct, frozen=True):
-    """One piece of evidence for a class. It never says UNKNOWN: a piece that knows nothing about an axis leaves it None.
+    """One piece of evidence for a class. It never says UNKNOWN: a piece that knows nothing of an axis leaves it None.
 
     `trusted` marks a declaration whose server the policy trusts by name, or a pack that it trusts by name. `says` is a
     sentence for a person; `rule` the id of the rule that spoke.
@@ -143,10 +145,12 @@ class Classification(msgspec.Struct, frozen=True):
 
     @property
     def tool_class(self) -> ToolClass:
+        """The class that follows from the axes."""
         return derive_class(self.effect, self.result)
 
     @property
     def labels(self) -> tuple[str, ...]:
+        """Every label that holds."""
         return derive_labels(self.effect, self.result)
 
     @property
@@ -188,7 +192,7 @@ class Classes(Sequence[Classification]):
 
 
 def derive_class(effect: Effect, result: Stability) -> ToolClass:
-    """The class of CONTRACT.md: handle first, then idempotent for effect none with a known result, else side-effecting."""
+    """The class: handle first, then idempotent for effect none with a known result, else side-effecting."""
     if result is Stability.HANDLE:
         return ToolClass.HANDLE_RETURNING
     if effect is Effect.NONE and result in (Stability.STABLE, Stability.VOLATILE):
@@ -241,7 +245,9 @@ def resolve(evidence: Iterable[ClassEvidence]) -> Classification:
     pieces = tuple(evidence)
     effect, rests_on = _effect(pieces)
     result = _result(pieces, effect)
-    missing = () if effect is not Effect.UNKNOWN else ("two independent kinds of evidence that say the tool only reads",)
+    missing = (
+        () if effect is not Effect.UNKNOWN else ("two independent kinds of evidence that say the tool only reads",)
+    )
     return Classification(effect, result, _scope(pieces, effect), rests_on, pieces, missing)
 
 

@@ -42,4 +42,5 @@ class Handle(msgspec.Struct, gc=False):
 
     @property
     def minted(self) -> bool:
+        """Whether the call made the value, rather than found it."""
         return self.kind != REFERENCE

@@ -5,14 +5,13 @@ to choose. Modules load only when they are asked (a table, the style of dissect.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from forensics.errors import AmbiguousFormatError, UnknownFormatError
 from forensics.formats.shared.reader import SQLITE_MAGIC, Look, Reader, look_at
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from forensics.formats.shared.source import Source
 

@@ -12,10 +12,13 @@ import msgspec
 
 from forensics import __version__
 from forensics.analysis.decide import advice
+from forensics.analysis.run import TraceAnalysis
 from forensics.core.classes import ClassEvidence, Classification, Effect, may_lower
 from forensics.core.jsonvalue import short_json, spell_surrogates, strict_value, text_of, value_of
+from forensics.core.reading import Reading
 from forensics.core.sanitise import one_line
 from forensics.core.trace import Absence, Boundary, Outcome
+from forensics.errors import EvidenceError
 from forensics.report.documents import (
     AUDIT,
     AuditDocument,
@@ -45,15 +48,13 @@ from forensics.report.documents import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from forensics.analysis.run import Tool, TraceAnalysis
+    from forensics.analysis.run import Tool
     from forensics.core.evidence import Locator
     from forensics.core.findings import Finding
     from forensics.core.handles import Handle
     from forensics.core.policy import Policy
-    from forensics.core.reading import Reading
     from forensics.core.trace import Call
     from forensics.core.verdict import Reason, Verdict
-    from forensics.errors import EvidenceError
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PREVIEW = 200
@@ -100,9 +101,11 @@ class Numbering:
         return f"{spell_surrogates(call.recorded_id)}#{seen[call.recorded_id]}"
 
     def first(self, analysis: TraceAnalysis) -> int:
+        """The number of a trace's first step in the document."""
         return self.base[id(analysis.trace)]
 
     def name(self, call: Call) -> str:
+        """The name of a call in lists: its id, `id#n` where the id names several, its occurrence where it has none."""
         return self._names[id(call)]
 
 
@@ -122,13 +125,19 @@ def audit_document(examined: Sequence[Examined], policy: Policy, rules_digest: s
 
 
 def program() -> Program:
+    """The program that writes."""
     return Program(name="forensics", version=__version__)
 
 
 def policy_name(policy: Policy) -> PolicyName:
+    """The policy in force."""
     as_of = policy.as_of.isoformat() if policy.as_of is not None else None
     return PolicyName(
-        name=spell_surrogates(policy.name), digest=policy.digest, base=policy.base.value, as_of=as_of, expired=list(policy.expired)
+        name=spell_surrogates(policy.name),
+        digest=policy.digest,
+        base=policy.base.value,
+        as_of=as_of,
+        expired=list(policy.expired),
     )
 
 
@@ -158,6 +167,7 @@ def coverage(reading: Reading) -> str:
 
 
 def counts_row(examined: Sequence[Examined], numbering: Numbering) -> CountsRow:
+    """The counts over all evidences."""
     readings = [one.reading.counts for one in examined if one.reading is not None]
     calls = [call for one in examined for a in one.analyses for call in a.trace.calls]
 
@@ -216,6 +226,7 @@ def trace_row(analysis: TraceAnalysis, numbering: Numbering) -> TraceRow:
 
 
 def tool_row(tool: Tool) -> ToolRow:
+    """One tool with its class."""
     return ToolRow(
         name=spell_surrogates(tool.name),
         calls=tool.calls,
@@ -255,6 +266,7 @@ def basis_row(piece: ClassEvidence) -> BasisRow:
 
 
 def place(locator: Locator | None) -> Place | None:
+    """A locator as it is written down; None where there is none."""
     if locator is None or locator.evidence < 0:
         return None
     pointer = None if locator.pointer is None else spell_surrogates(locator.pointer)
@@ -270,14 +282,15 @@ def place(locator: Locator | None) -> Place | None:
     )
 
 
-def decision(call: Call, classified: Classification) -> str:
-    """What a rerun would do with a call: inject its record, or refuse; nothing is executed without a plan that names it."""
+def decision(call: Call) -> str:
+    """What a rerun would do with a call: inject its record, or refuse. Nothing runs without a plan that names it."""
     if call.blocks or call.outcome is Outcome.ABSENT or (call.outcome is Outcome.INDETERMINATE and call.result is None):
         return "refuse"
     return "inject"
 
 
 def call_row(analysis: TraceAnalysis, row: int, numbering: Numbering, minted: list[str]) -> CallRow:
+    """One call with its class and what a rerun would do with it."""
     call, classified, first = analysis.trace.calls[row], analysis.calls[row], numbering.first(analysis)
     return CallRow(
         step=first + call.step,
@@ -294,7 +307,7 @@ def call_row(analysis: TraceAnalysis, row: int, numbering: Numbering, minted: li
         effect=classified.effect.name.lower(),
         result=classified.result.name.lower(),
         class_=classified.tool_class.value,
-        decision=decision(call, classified),
+        decision=decision(call),
         pairing=call.pairing.value,
         agreement=call.agreement,
         added=list(call.added),
@@ -322,6 +335,7 @@ def moment(nanoseconds: int) -> str | None:
 
 
 def handle_row(handle: Handle, analysis: TraceAnalysis, first: int) -> HandleRow:
+    """One value and its way."""
     tool = spell_surrogates(analysis.trace.calls[handle.call].tool)
     return HandleRow(
         value=spell_surrogates(handle.value),
@@ -342,6 +356,7 @@ def handle_row(handle: Handle, analysis: TraceAnalysis, first: int) -> HandleRow
 
 
 def verdict_row(verdict: Verdict, first: int) -> VerdictRow:
+    """The verdict under both policies."""
     strict, inject = _ruling(verdict.strict, first), _ruling(verdict.inject, first)
     chosen = strict if verdict.policy.value == "strict" else inject
     return VerdictRow(
@@ -391,7 +406,7 @@ def _rerun_of(analysis: TraceAnalysis, first: int) -> RerunOf | None:
 
 def finding_rows(examined: Sequence[Examined], numbering: Numbering) -> list[FindingRow]:
     """Every finding, those about a whole evidence first; the same finding twice stands once."""
-    rows = []
+    rows: list[FindingRow] = []
     for one in examined:
         if one.reading is not None:
             rows.extend(_finding_row(f, None, 0) for f in one.reading.findings)
@@ -418,5 +433,3 @@ def _finding_row(one: Finding, trace: str | None, first: int) -> FindingRow:
 def shown(value: object, limit: int = 80) -> str:
     """A value on one line, safe and short."""
     return one_line(short_json(value, limit), limit)
-
-

@@ -289,8 +289,8 @@ class AuditDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StepRow(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "class"}, omit_defaults=True):
-    """One step: what it is, where it stands, what it says. `bytes` (only for a step that was asked for by number) is the
-    head of what stands in the evidence, as text; length (bytes) and digest are those of the whole.
+    """One step: what it is, where it stands, what it says. `bytes` (only for a step that was asked for by number) is
+    the head of what stands in the evidence, as text; length (bytes) and digest are those of the whole.
     """
 
     index: int

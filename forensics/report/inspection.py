@@ -98,7 +98,7 @@ def _call_fields(analysis: TraceAnalysis, row: int, first: int) -> dict[str, Any
         "call": first + call.step,
         "result": None if call.result_step < 0 else first + call.result_step,
         "class_": classified.tool_class.value,
-        "decision": decision(call, classified),
+        "decision": decision(call),
     }
 
 

@@ -34,12 +34,33 @@ _BODIES = {"response": ("output", "responses_body"), "chat.completion": ("choice
 _LOOKED_AT = 40
 # Keys that say "another format": its messages are not the evidence, only a part of it.
 _FOREIGN = frozenset(
-    (
-        "$schemaVersion answer_generation app_name conversation_id dotted_order eval export_version "
-        "info interactions jsonrpc mistake_agent mode parentUuid projectHash "
-        "resourceSpans run_type schema_version sessionId simulations spans suite_name "
-        "task_id traj trajectory trajectory_format "
-    ).split()
+    [
+        "$schemaVersion",
+        "answer_generation",
+        "app_name",
+        "conversation_id",
+        "dotted_order",
+        "eval",
+        "export_version",
+        "info",
+        "interactions",
+        "jsonrpc",
+        "mistake_agent",
+        "mode",
+        "parentUuid",
+        "projectHash",
+        "resourceSpans",
+        "run_type",
+        "schema_version",
+        "sessionId",
+        "simulations",
+        "spans",
+        "suite_name",
+        "task_id",
+        "traj",
+        "trajectory",
+        "trajectory_format",
+    ]
 )
 
 

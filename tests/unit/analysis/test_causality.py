@@ -482,5 +482,5 @@ def test_a_view_cannot_be_changed_and_its_copy_can(pager: Trace) -> None:
 
 def test_networkx_is_not_imported_before_a_view_is_asked_for() -> None:
     code = "import sys, forensics.analysis.graph_view, forensics.analysis.causality; print('networkx' in sys.modules)"
-    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)  # noqa: S603 - our own code
+    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)
     assert said.stdout.strip() == "False"
