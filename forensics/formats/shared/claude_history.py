@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from forensics.core.evidence import Basis
 from forensics.core.findings import finding
+from forensics.formats.shared.claude_lines import is_true
 from forensics.formats.shared.vocabulary import text
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 _DIGEST = 16
-_TRUE = b"true"
 
 
 class Again:
@@ -55,12 +55,12 @@ class Again:
 
 def _keys(record: Record) -> list[bytes]:
     """What a record is known by; none for a record that neither has an id nor says anything."""
-    fields, content = record.fields, record.content
+    content = record.content
     said = b"" if content is None else bytes(content)
-    kind = text(fields, "type").encode()
-    owner = text(record.message, "id") or text(fields, "timestamp")
-    names = [text(fields, "uuid")] if text(fields, "uuid") else []
-    if content is not None and owner:
+    kind = record.kind.encode("utf-8", "surrogatepass")
+    names = [record.uuid] if record.uuid else []
+    owner = text(record.message, "id") or text(record.fields, "timestamp") if content is not None else ""
+    if owner:
         names.append(owner)
     return [digest_of(kind, name.encode("utf-8", "surrogatepass"), said) for name in names]
 
@@ -76,7 +76,8 @@ def digest_of(*parts: bytes) -> bytes:
 
 def answered(record: Record) -> list[str]:
     """The ids of the calls that a record answers."""
-    return [text(fields, "tool_use_id") for _, fields in record.blocks if is_result(text(fields, "type"))]
+    answers = zip(record.kinds, record.blocks, strict=True)
+    return [text(fields, "tool_use_id") for kind, (_, fields) in answers if is_result(kind)]
 
 
 class Chain:
@@ -95,13 +96,12 @@ class Chain:
 
         The first record may follow one of another file, and news of a running tool (`progress`) are not always kept.
         """
-        fields = record.fields
-        uuid, parent = text(fields, "uuid"), text(fields, "parentUuid")
+        uuid, parent = record.uuid, record.parent
         lost = bool(parent) and parent not in self._known
         first = not self._known
         if first:
             self.begins_elsewhere = lost
-        if bytes(fields.get("isSidechain", b"")) != _TRUE and _is_prompt(record):
+        if not record.aside and _is_prompt(record):
             self.branches += self._known.get(parent, self._asked) < self._asked
             self._asked += 1
         if uuid:
@@ -111,8 +111,7 @@ class Chain:
 
 def _is_prompt(record: Record) -> bool:
     """Whether a person said something: neither a result nor what the harness put in."""
-    fields = record.fields
-    return text(fields, "type") == "user" and not answered(record) and bytes(fields.get("isMeta", b"")) != _TRUE
+    return record.kind == "user" and not any(map(is_result, record.kinds)) and not is_true(record.fields, "isMeta")
 
 
 def is_result(kind: str) -> bool:

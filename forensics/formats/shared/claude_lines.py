@@ -13,7 +13,7 @@ import msgspec
 
 from forensics.core.jsonvalue import NESTING_LIMIT, Fault, decode, nesting
 from forensics.core.trace import Payload
-from forensics.formats.shared.vocabulary import Fields, fields_of, has_each_key_once, is_text, items_of, present
+from forensics.formats.shared.vocabulary import Fields, fields_of, has_each_key_once, is_text, items_of, present, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,12 +29,18 @@ _NOTHING: Fields = {}
 class Record(msgspec.Struct, frozen=True, gc=False):
     """One record: its fields, those of its `message`, and the blocks of the message's content (text: none).
 
-    `offset` and `length` are bytes in the line; `faults` are what the record says in two ways.
+    `kind`, `uuid`, `parent` and `aside` (of a side chain) are texts of its fields that are asked for often; `kinds` are
+    the types of the blocks. `offset` and `length` are bytes in the line; `faults` are what it says in two ways.
     """
 
+    kind: str
+    uuid: str
+    parent: str
+    aside: bool
     fields: Fields
     message: Fields
     blocks: tuple[tuple[Payload, Fields], ...]
+    kinds: tuple[str, ...]
     offset: int
     length: int
     faults: tuple[Fault, ...] = ()
@@ -77,7 +83,7 @@ def read_record(data: memoryview | Payload, offset: int = 0) -> Record | str:
         return _read_slowly(data, offset, length)
     message, blocks, plain = _open(fields)
     if plain and has_each_key_once(fields, length) and _is_clean(bytes(data)):
-        return Record(fields, message, blocks, offset, length)
+        return _record(fields, message, blocks, offset=offset, length=length)
     return _read_slowly(data, offset, length)
 
 
@@ -113,7 +119,37 @@ def _read_slowly(data: memoryview | Payload, offset: int, length: int) -> Record
         return "a JSON value that is no object"
     fields = fields_of(data)
     message, blocks, _ = _open(fields)
-    return Record(fields, message, blocks, offset, length, decoded.faults)
+    return _record(fields, message, blocks, offset=offset, length=length, faults=decoded.faults)
+
+
+def _record(
+    fields: Fields,
+    message: Fields,
+    blocks: tuple[tuple[Payload, Fields], ...],
+    *,
+    offset: int,
+    length: int,
+    faults: tuple[Fault, ...] = (),
+) -> Record:
+    return Record(
+        kind=text(fields, "type"),
+        uuid=text(fields, "uuid"),
+        parent=text(fields, "parentUuid"),
+        aside=is_true(fields, "isSidechain"),
+        fields=fields,
+        message=message,
+        blocks=blocks,
+        kinds=tuple(text(inner, "type") for _, inner in blocks),
+        offset=offset,
+        length=length,
+        faults=faults,
+    )
+
+
+def is_true(fields: Fields, name: str) -> bool:
+    """Whether a member is there and true."""
+    raw = fields.get(name)
+    return raw is not None and bytes(raw) == b"true"
 
 
 def _around_nul(data: memoryview, text: bytes, why: str) -> Reading:
