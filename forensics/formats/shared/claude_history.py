@@ -67,10 +67,9 @@ def _keys(record: Record) -> list[bytes]:
 
 def digest_of(*parts: bytes) -> bytes:
     """A digest of 16 bytes in which each part is framed by its length."""
-    framed = blake2b(digest_size=_DIGEST)
-    for part in parts:
-        framed.update(len(part).to_bytes(8, "big"))
-        framed.update(part)
+    *heads, last = parts
+    framed = blake2b(b"".join(b"%d:%b" % (len(part), part) for part in heads), digest_size=_DIGEST)
+    framed.update(last)
     return framed.digest()
 
 
