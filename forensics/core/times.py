@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from forensics.core.jsonvalue import text_of
 from forensics.core.trace import NOWHERE
 
-_LAST = 2**63 - 1  # what a column of times can hold: the year 2262
+if TYPE_CHECKING:
+    import msgspec
+
+LAST = 2**63 - 1
+"""What a column of times can hold: the year 2262."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SCALES = ((10**17, 1), (10**14, 10**3), (10**11, 10**6), (0, 10**9))
 
@@ -25,7 +28,7 @@ def nanoseconds(raw: msgspec.Raw | None) -> int:
 
 
 def from_text(text: str) -> int:
-    """A time written as text."""
+    """A time written as text; -1 where it is no time, or none that a column can hold."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -33,7 +36,8 @@ def from_text(text: str) -> int:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     gone = moment - _EPOCH
-    return (gone.days * 86_400 + gone.seconds) * 10**9 + gone.microseconds * 1_000
+    at = (gone.days * 86_400 + gone.seconds) * 10**9 + gone.microseconds * 1_000
+    return at if 0 <= at <= LAST else NOWHERE
 
 
 def from_number(data: bytes) -> int:
@@ -46,4 +50,4 @@ def from_number(data: bytes) -> int:
         return NOWHERE
     factor = next(f for least, f in _SCALES if value >= least)
     scaled = value * factor if isinstance(value, int) else round(value * factor)
-    return scaled if scaled <= _LAST else NOWHERE
+    return scaled if scaled <= LAST else NOWHERE

@@ -1,6 +1,7 @@
 """Is this FastAIAgent's local database, and which spans does its `spans` table hold?
 
-Read from a private copy, opened immutable, with the schema untrusted: nothing but that one table is looked at.
+Read from a private copy, opened immutable, with the schema untrusted: nothing but that one table is looked at. A
+write-ahead log beside the database is applied to the copy (`sqlite_log`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from forensics.core.trace import NOWHERE
 from forensics.errors import CorruptEvidenceError, UnknownFormatError, UnsupportedVersionError
 from forensics.formats.shared.span_names import WANTED
 from forensics.formats.shared.span_walk import walk_spans
-from forensics.formats.shared.spans import Event, Span
+from forensics.formats.shared.spans import Event, Span, say_lost_time
+from forensics.formats.shared.sqlite_log import copy_with_log
 from forensics.formats.shared.vocabulary import fields_of, items_of, text
 
 if TYPE_CHECKING:
@@ -33,16 +35,14 @@ if TYPE_CHECKING:
 NAME = "fastaiagent-db"
 ABOUT = "FastAIAgent's local.db (SQLite), many traces in one file"
 CARRIES = "prompts, calls, executions, results, tool schemas, replay classes, reruns; times in µs"
-LACKS = "call ids on executions; rows that a write-ahead log beside the file still holds"
+LACKS = "call ids on executions; an unfinished transaction, which a rollback journal beside the file tells"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = True
 
 _VERSIONS = (24, 28)
 _COLUMNS = ("span_id", "trace_id", "parent_span_id", "name", "start_time", "end_time", "status", "attributes", "events")
-_QUERY = f"SELECT rowid, {', '.join(_COLUMNS)} FROM main.spans ORDER BY rowid"  # noqa: S608 - constants only
-_Row = tuple[
-    int, bytes, bytes, bytes | None, bytes | None, bytes | None, bytes | None, bytes | None, bytes | None, bytes | None
-]
+_ROW_NUMBERS = ("rowid", "_rowid_", "oid")
+_Row = tuple[object, ...]
 
 
 def sniff(look: Look) -> int:
@@ -54,10 +54,10 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     """Read every row. Raises CorruptEvidenceError and UnsupportedVersionError with what to do."""
     reader = _SpanRows(build)
     try:
-        with contextlib.closing(_opened(source.copy_to_disk())) as database:
+        with contextlib.closing(_opened(copy_with_log(source, build))) as database:
             version = _check(database, source.name, build)
             build.dialect = f"user_version {version}"
-            spans = [span for row in database.execute(_QUERY) if (span := reader.span(row)) is not None]
+            spans = [span for row in database.execute(_query(database)) if (span := reader.span(row)) is not None]
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         # the module itself fails with a UnicodeDecodeError where SQLite's message holds bytes that are no text
         why = error if isinstance(error, sqlite3.Error) else "its schema is no text"
@@ -84,7 +84,7 @@ def _check(database: sqlite3.Connection, name: str, build: EvidenceBuilder) -> i
         raise UnknownFormatError(
             message, hint="`forensics formats` lists what is read; this is no local.db of FastAIAgent"
         )
-    columns = {row[1].decode("utf-8", "replace") for row in database.execute("PRAGMA table_info('spans')")}
+    columns = _columns(database)
     missing = [column for column in _COLUMNS if column not in columns]
     if missing:
         message = f"{name} has user_version {version} and its table spans lacks {', '.join(missing)}"
@@ -97,6 +97,24 @@ def _check(database: sqlite3.Connection, name: str, build: EvidenceBuilder) -> i
     return version
 
 
+def _query(database: sqlite3.Connection) -> str:
+    """All rows with their number, under the first of its names that no column of the table's own has taken; a table
+    without numbers has its key for one.
+    """
+    for number in _ROW_NUMBERS:
+        if number in _columns(database):
+            continue
+        query = f"SELECT {number}, {', '.join(_COLUMNS)} FROM main.spans ORDER BY {number}"  # noqa: S608 - constants only
+        with contextlib.suppress(sqlite3.OperationalError):
+            database.execute(f"{query} LIMIT 0")
+            return query
+    return f"SELECT span_id, {', '.join(_COLUMNS)} FROM main.spans ORDER BY span_id"  # noqa: S608 - constants only
+
+
+def _columns(database: sqlite3.Connection) -> set[str]:
+    return {row[1].decode("utf-8", "replace").lower() for row in database.execute("PRAGMA table_info('spans')")}
+
+
 class _SpanRows:
     """Rows of the table as spans."""
 
@@ -105,7 +123,8 @@ class _SpanRows:
 
     def span(self, row: _Row) -> Span | None:
         rowid, span_id, trace_id, parent, name, start, end, status, attributes, events = (_bytes(v) for v in row)
-        place = self._build.places.add_row("spans", int(rowid), len(attributes))
+        key: int | str = int(rowid) if rowid.removeprefix(b"-").isdigit() else _text(rowid)
+        place = self._build.places.add_row("spans", key, len(attributes))
         told, tainted = self._attributes(attributes, place, _text(trace_id))
         started, ended = _text(start), _text(end)
         if told is None:
@@ -118,8 +137,8 @@ class _SpanRows:
             _text(span_id).lower(),
             _text(parent).lower(),
             _text(name),
-            from_text(started) if started else NOWHERE,
-            from_text(ended) if ended else NOWHERE,
+            self._time(started, place),
+            self._time(ended, place),
             0,
             status.upper() == b"ERROR",
             None,
@@ -130,6 +149,12 @@ class _SpanRows:
             ("attributes",) * len(told),
             tainted=tainted,
         )
+
+    def _time(self, told: str, place: int) -> int:
+        moment = from_text(told) if told else NOWHERE
+        if told and moment < 0:
+            say_lost_time(self._build, Spot(place))
+        return moment
 
     def _attributes(self, body: bytes, place: int, trace: str) -> tuple[dict[str, msgspec.Raw] | None, str | None]:
         """The attributes that are read, or None where they are no JSON object; and what taints them."""

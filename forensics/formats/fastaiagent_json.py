@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from forensics.core.build import Spot
 from forensics.core.findings import finding
 from forensics.core.jsonvalue import decode
-from forensics.core.times import nanoseconds
+from forensics.core.times import LAST, nanoseconds
 from forensics.core.trace import NOWHERE
 from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.lines import BOM
 from forensics.formats.shared.span_names import WANTED
 from forensics.formats.shared.span_walk import walk_spans
-from forensics.formats.shared.spans import Attributes, Event, Span
+from forensics.formats.shared.spans import Attributes, Event, Span, say_lost_time
 from forensics.formats.shared.vocabulary import Fields, fields_of, items_of, present, text
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ LACKS = "end times, call ids on executions"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = True
 
+_MILLISECOND = 1_000_000
 _MARKS = frozenset({"export_version", "trace", "spans"})
 
 
@@ -66,27 +67,26 @@ def _spans(fields: Fields, trace: str, place: int, tainted: str | None, build: E
             continue
         build.counts.spans += 1
         build.counts.records += 1
-        yield _span(told, trace, place, pointer, tainted)
+        yield _span(told, trace, Spot(place, pointer), tainted, build)
 
 
-def _span(told: Fields, trace: str, place: int, pointer: str, tainted: str | None) -> Span:
-    start = nanoseconds(present(told, "started_at"))
+def _span(told: Fields, trace: str, spot: Spot, tainted: str | None, build: EvidenceBuilder) -> Span:
+    start, end = _times(told, spot, build)
     attributes, slots = _attributes(told)
-    duration = text(told, "duration_ms")
     return Span(
         trace,
         text(told, "span_id").lower(),
         text(told, "parent_span_id").lower(),
         text(told, "name"),
         start,
-        start + round(float(duration) * 1_000_000) if start >= 0 and _is_number(duration) else NOWHERE,
+        end,
         0,
         text(told, "status").upper() == "ERROR",
         None,
         attributes,
-        tuple(_events(told, pointer)),
-        place,
-        pointer,
+        tuple(_events(told, spot.pointer)),
+        spot.place,
+        spot.pointer,
         slots,
         tainted=tainted,
     )
@@ -108,8 +108,25 @@ def _attributes(told: Fields) -> tuple[Attributes, tuple[str, ...]]:
     return found, tuple(slots)
 
 
-def _is_number(text_of_number: str) -> bool:
-    return text_of_number.lstrip("-").replace(".", "", 1).isdigit()
+def _times(told: Fields, spot: Spot, build: EvidenceBuilder) -> tuple[int, int]:
+    """Start and end; what is told and can't be held is said to be lost."""
+    began, lasted = present(told, "started_at"), text(told, "duration_ms")
+    start = nanoseconds(began)
+    end = start + _duration(lasted) if lasted else NOWHERE
+    if start < 0 or not 0 <= end <= LAST:
+        end = NOWHERE
+    if (began is not None and start < 0) or (lasted and start >= 0 and end < 0):
+        say_lost_time(build, spot)
+    return start, end
+
+
+def _duration(milliseconds: str) -> int:
+    """Nanoseconds; beyond any time where the text is no number."""
+    try:
+        value = float(milliseconds)
+    except ValueError:
+        return LAST + 1
+    return round(value * _MILLISECOND) if abs(value) * _MILLISECOND <= LAST else LAST + 1
 
 
 def _events(told: Fields, pointer: str) -> Iterator[Event]:

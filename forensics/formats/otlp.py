@@ -6,6 +6,7 @@ for numbers, `instrumentationLibrarySpans` of before 2022 (FORMATS section 1).
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -13,11 +14,12 @@ import msgspec
 from forensics.core.build import Spot
 from forensics.core.findings import finding
 from forensics.core.jsonvalue import Decoded, canonical, decode, raw, text_of
+from forensics.core.sanitise import one_line
 from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.lines import BOM, lines
 from forensics.formats.shared.span_names import FOREIGN_HEADS, SERVICE, WANTED, foreign_vocabulary
 from forensics.formats.shared.span_walk import walk_spans
-from forensics.formats.shared.spans import Attributes, Event, Span, hex_id, nanoseconds
+from forensics.formats.shared.spans import Attributes, Event, Span, escape, hex_id, nanoseconds, say_lost_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,7 +41,6 @@ SPANS_ARE_COMPLETE = False
 
 _ABSENT = msgspec.Raw(b"")
 _DAMAGED_HEAD = 4096  # bytes in which a document that is no JSON still shows what it was
-_LINE_SUFFIXES = (".jsonl", ".ndjson")
 
 
 class _Value(msgspec.Struct, rename="camel", frozen=True, gc=False):
@@ -78,6 +79,8 @@ class _Span(msgspec.Struct, rename="camel", gc=False):
     attributes: list[_Attribute] | None = None
     events: list[_Event] | None = None
     status: _Status | None = None
+    dropped_attributes_count: msgspec.Raw = _ABSENT
+    dropped_events_count: msgspec.Raw = _ABSENT
 
 
 class _Resource(msgspec.Struct, gc=False):
@@ -96,7 +99,6 @@ class _ResourceSpans(msgspec.Struct, rename="camel", gc=False):
 
 class _Request(msgspec.Struct, rename="camel", gc=False):
     resource_spans: list[_ResourceSpans] | None = None
-    resource_logs: msgspec.Raw = _ABSENT
 
 
 class _LooseScope(msgspec.Struct, gc=False):
@@ -121,6 +123,18 @@ _array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 _INT64_DIGITS = len(str(-(2**63)))
 _NOTHING = (b"", b'""', b"null")
+_SEVERAL = 2
+_NAMED = 4
+_NO_COUNT = (b"", b"0", b'"0"', b"null")
+_NO_TIME = (None, "", 0, "0")
+_SIGNALS = {"resourceLogs": "log records", "resourceMetrics": "metrics", "resourceProfiles": "profiles"}
+_KNOWN_MEMBERS = (
+    frozenset({"resourceSpans", *_SIGNALS}),
+    frozenset({"resource", "scopeSpans", "instrumentationLibrarySpans", "schemaUrl", "deprecatedScopeSpans"}),
+    frozenset({"scope", "instrumentationLibrary", "spans", "schemaUrl", "deprecatedSpans"}),
+)
+"""Of a request, of a resource's spans, of a scope's spans. What stands beside them is no OTLP and may hold spans."""
+_BELOW = (("resourceSpans",), ("scopeSpans", "instrumentationLibrarySpans"), ())
 _REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _FAILED = (2, "2", "STATUS_CODE_ERROR", "ERROR", "Error")
 _KINDS = {"UNSPECIFIED": 0, "INTERNAL": 1, "SERVER": 2, "CLIENT": 3, "PRODUCER": 4, "CONSUMER": 5}
@@ -146,20 +160,19 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     if not reader.spans and not build.counts.records:
         message = f"{source.name} holds no span that can be read"
         raise CorruptEvidenceError(message, hint="is this the whole export? see `forensics formats`")
+    reader.say_what_stands_beside()
     walk_spans(reader.spans, build)
 
 
 def _is_document(source: Source, body: memoryview) -> bool:
-    """Whether the whole evidence is one JSON value, of which only the outline is looked at. What is none, and whose
-    first line is none either, is a damaged document.
+    """Whether the whole evidence is one JSON value, on however many lines; only its outline is looked at. What is none,
+    and whose first line is none either, is a damaged document.
     """
-    if source.name.endswith(_LINE_SUFFIXES):
-        return False
     try:
         msgspec.json.decode(body, type=msgspec.Raw)
     except _REFUSED:
-        first = next(lines(source), None)
-        return first is not None and decode(first.data).error is not None
+        first = list(islice(lines(source), 2))
+        return len(first) < _SEVERAL or decode(first[0].data).error is not None
     return True
 
 
@@ -172,6 +185,7 @@ class _OtlpReader:
         self._ids: dict[str, str] = {}
         self._shared: dict[str, str] = {}
         self._slots: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self._beside: dict[str, list[Spot]] = {}
 
     # containers --------------------------------------------------------------------------------------------------
 
@@ -201,9 +215,34 @@ class _OtlpReader:
             text = canonical(decoded.value)
         if isinstance(decoded.value, list):
             for index, request in enumerate(_array(text)):
+                self._check(decoded.value[index], place, f"/{index}")
                 self._request(request, place, f"/{index}", tainted)
         else:
+            self._check(decoded.value, place, "")
             self._request(text, place, "", tainted)
+
+    def _check(self, request: object, place: int, pointer: str) -> None:
+        """Whether a value is a request of spans and nothing else. An empty object is one without any."""
+        if not isinstance(request, dict) or not request:
+            return
+        if _KNOWN_MEMBERS[0].isdisjoint(request):
+            named = ", ".join(one_line(member, 40) for member in islice(request, _NAMED))
+            self._spoiled(place, pointer, f"no OTLP request: an object with {named}")
+            return
+        for signal in _SIGNALS:
+            if request.get(signal):
+                self._beside.setdefault(signal, []).append(Spot(place, f"{pointer}/{signal}"))
+        for member, above in sorted(_unknown_members(request)):
+            message = f"{one_line(member, 40)} is no member of an OTLP request, and what it holds is not read"
+            self._spoiled(place, f"{pointer}{above}/{escape(member)}", message)
+
+    def say_what_stands_beside(self) -> None:
+        """Requests of other signals: what stands only there counts as not captured."""
+        for signal, spots in self._beside.items():
+            number = f"{len(spots)} requests" if len(spots) > 1 else "a request"
+            message = f"{number} of {_SIGNALS[signal]} not read: what stands only there counts as not captured"
+            locators = (self.build.places.locator(spots[0].place, spots[0].pointer),)
+            self.build.found(finding("dialect", message, locators=locators))
 
     def _request(self, text: Text, place: int, pointer: str, tainted: str | None) -> None:
         try:
@@ -211,9 +250,6 @@ class _OtlpReader:
         except _REFUSED:
             self._spoiled_request(text, place, pointer, tainted)
             return
-        if request.resource_logs is not _ABSENT:
-            message = "log records beside the spans are not read: what stands only there counts as not captured"
-            self.build.once("dialect", message, Spot(place, f"{pointer}/resourceLogs"))
         for r, resource in enumerate(request.resource_spans or ()):
             service = self._service(resource.resource)
             for above, spans in _scopes(resource, f"{pointer}/resourceSpans/{r}"):
@@ -272,8 +308,8 @@ class _OtlpReader:
                 self._id(span.span_id, place, pointer),
                 self._id(span.parent_span_id, place, pointer) if span.parent_span_id else "",
                 self._shared.setdefault(span.name, span.name),
-                nanoseconds(span.start_time_unix_nano),
-                nanoseconds(span.end_time_unix_nano),
+                self._time(span.start_time_unix_nano, place, pointer),
+                self._time(span.end_time_unix_nano, place, pointer),
                 _kind(span.kind),
                 status is not None and status.code in _FAILED,
                 status.message if status is not None and bytes(status.message) not in _NOTHING else None,
@@ -285,8 +321,15 @@ class _OtlpReader:
                 foreign,
                 service,
                 twice or tainted,
+                _lost(span),
             )
         )
+
+    def _time(self, recorded: float | str | None, place: int, pointer: str) -> int:
+        moment = nanoseconds(recorded)
+        if moment < 0 and recorded not in _NO_TIME:
+            say_lost_time(self.build, Spot(place, pointer))
+        return moment
 
     def _attributes(
         self, told: Iterable[_Attribute], place: int, pointer: str
@@ -358,6 +401,31 @@ def _scopes(resource: _ResourceSpans | _LooseResourceSpans, pointer: str) -> Ite
     for member, scopes in members:
         for s, scope in enumerate(cast("list[_Scope | _LooseScope]", scopes or [])):
             yield f"{pointer}/{member}/{s}/spans/", list(scope.spans or ())
+
+
+def _unknown_members(request: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The members of a request, of its resources and scopes that OTLP does not have and that hold a list or an object,
+    each with the pointer of what is around it.
+    """
+    todo: list[tuple[object, str, int]] = [(request, "", 0)]
+    while todo:
+        holder, pointer, level = todo.pop()
+        if not isinstance(holder, dict):
+            continue
+        if not holder.keys() <= _KNOWN_MEMBERS[level]:
+            for member in holder.keys() - _KNOWN_MEMBERS[level]:
+                if holder[member] and isinstance(holder[member], (dict, list)):
+                    yield member, pointer
+        for member in _BELOW[level]:
+            below = holder.get(member)
+            for index, one in enumerate(below if isinstance(below, list) else ()):
+                todo.append((one, f"{pointer}/{member}/{index}", level + 1))
+
+
+def _lost(span: _Span) -> str:
+    """What the exporter says that it left out of a span: attributes, events, or both."""
+    counts = (("attributes", span.dropped_attributes_count), ("events", span.dropped_events_count))
+    return " and ".join(what for what, count in counts if bytes(count) not in _NO_COUNT)
 
 
 def _kind(recorded: int | str | None) -> int:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 SIZE_LIMIT = 2 * 1024**3
 _CHUNK = 1 << 20
 STDIN = "-"
+_GONE = (-1, -1)
 
 
 class Source:
@@ -39,7 +40,8 @@ class Source:
         self.size = len(data)
         self.find: Callable[[bytes, int], int] = mapped.find if mapped is not None else bytes(data).find
         self._folders: list[str] = []
-        self._watched: tuple[Path, tuple[int, int]] | None = None
+        self._watched: dict[Path, tuple[int, int]] = {}
+        self._path: Path | None = None
 
     def copy_to_disk(self) -> Path:
         """A private copy of the bytes in a temporary folder that `close` removes."""
@@ -51,15 +53,29 @@ class Source:
                 out.write(self.data[start : start + _CHUNK])
         return path
 
+    def beside(self, suffix: str) -> Source | None:
+        """A snapshot of the file beside the evidence that has its name and this suffix (a database's log); None where
+        there is none, or where the evidence has no place (standard input). Raises EvidenceError as `open_source` does.
+        """
+        if self._path is None:
+            return None
+        path = self._path.with_name(self._path.name + suffix)
+        if _state(path) == _GONE:
+            return None
+        self._watched[path] = _state(path)
+        return open_source(str(path))
+
     def watch(self, path: Path, state: tuple[int, int]) -> None:
-        """Remember how the file stood before it was read."""
-        self._watched = (path, state)
+        """Remember where the file is and how it stood before it was read."""
+        self._path = path.resolve()
+        self._watched[path] = state
 
     def check_unchanged(self) -> None:
         """Raise EvidenceError where the file was changed while it was read: what was said of it no longer holds."""
-        if self._watched is not None and _state(self._watched[0]) != self._watched[1]:
-            message = f"{self.name} was changed while it was read"
-            raise EvidenceError(message, hint="copy the evidence and read the copy", code="evidence_changed")
+        for path, state in self._watched.items():
+            if _state(path) != state:
+                message = f"{path.name} was changed while it was read"
+                raise EvidenceError(message, hint="copy the evidence and read the copy", code="evidence_changed")
 
     def close(self) -> None:
         """Remove the private copies. The map goes when the last payload that stands in it goes."""
@@ -96,7 +112,7 @@ def _state(path: Path) -> tuple[int, int]:
     try:
         found = path.stat()
     except OSError:
-        return (-1, -1)
+        return _GONE
     return (found.st_size, found.st_mtime_ns)
 
 

@@ -14,10 +14,13 @@ import msgspec
 
 from forensics.core.build import Spot
 from forensics.core.jsonvalue import text_of
+from forensics.core.times import LAST
 from forensics.core.trace import NOWHERE, Payload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from forensics.core.reading import EvidenceBuilder
 
 Attributes = dict[str, Payload]
 
@@ -42,7 +45,8 @@ class Span(msgspec.Struct, frozen=True, gc=False):
 
     `attributes` holds only names that are read, each as plain JSON; `pointer` stands for the span inside its place;
     `slots` says for each name where it stood: an index of the attribute *list*, or the object that holds it.
-    `foreign` names the vocabulary of attributes that are not read; `tainted` is a code where a name stands twice.
+    `foreign` names the vocabulary of attributes that are not read; `tainted` is a code where a name stands twice;
+    `lost` names what the exporter says that it left out.
     """
 
     trace: str
@@ -62,6 +66,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     foreign: str = ""
     service: str = ""
     tainted: str | None = None
+    lost: str = ""
 
     def get(self, names: Sequence[str]) -> tuple[str, Payload] | None:
         """The first of these attributes that is there and not null, with its name."""
@@ -93,6 +98,11 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     def spot(self) -> Spot:
         """Where it stands and when it began."""
         return Spot(self.place, self.pointer, self.start)
+
+    @property
+    def began_at(self) -> int:
+        """When it began, or when it ended where no beginning is recorded."""
+        return self.start if self.start >= 0 else self.end
 
     @property
     def ended_at(self) -> int:
@@ -129,9 +139,14 @@ def hex_id(recorded: str) -> tuple[str, bool]:
 def nanoseconds(recorded: object) -> int:
     """Nanoseconds since the epoch from OTLP's text or number, or -1 where there is none; never through a float."""
     if isinstance(recorded, int) and not isinstance(recorded, bool):
-        return recorded if recorded > 0 else NOWHERE
+        return recorded if 0 < recorded <= LAST else NOWHERE
     if isinstance(recorded, float):
         return int(recorded) if 0 < recorded < _FAR_AWAY else NOWHERE
     if isinstance(recorded, str) and recorded.isascii() and recorded.isdigit() and len(recorded) < _DIGITS:
-        return int(recorded) or NOWHERE
+        return nanoseconds(int(recorded))
     return NOWHERE
+
+
+def say_lost_time(build: EvidenceBuilder, spot: Spot) -> None:
+    """A time that is recorded and can't be held (beyond the year 2262), or that is no time: not in silence."""
+    build.once("large_integer", "a recorded time is no time between 1970 and 2262: read as not recorded", spot)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import shutil
 import sqlite3
@@ -346,6 +348,92 @@ def test_a_database_without_the_table_is_refused(read: Read, edited: Edit) -> No
     with pytest.raises(EvidenceError) as caught:
         read(path, "fastaiagent-db")
     assert caught.value.hint
+
+
+def _with_a_row_in_the_log(cases: Path, folder: Path) -> Path:
+    """A database in use: one more tool span stands in the write-ahead log beside it only."""
+    live, path = folder / "live.db", folder / "local.db"
+    shutil.copy(cases / "fastaiagent/readonly_only.db", live)
+    live.chmod(0o600)
+    with contextlib.closing(sqlite3.connect(live)) as database:
+        database.execute("PRAGMA journal_mode=wal")
+        database.execute("PRAGMA wal_autocheckpoint=0")
+        database.execute(
+            "INSERT INTO spans(span_id, trace_id, parent_span_id, name, start_time, end_time, attributes) "
+            "SELECT 'aaaaaaaaaaaaaaaa', trace_id, parent_span_id, 'tool.pay', end_time, end_time, ? "
+            "FROM spans WHERE rowid = 4",
+            (json.dumps({"tool.name": "pay", "tool.args": "{}", "tool.result": "paid", "tool.status": "ok"}),),
+        )
+        database.commit()
+        for suffix in ("", "-wal"):
+            shutil.copy(f"{live}{suffix}", f"{path}{suffix}")
+    return path
+
+
+def test_rows_in_the_write_ahead_log_are_read(read: Read, cases: Path, tmp_path: Path) -> None:
+    path = _with_a_row_in_the_log(cases, tmp_path)
+    before = {p.name: p.read_bytes() for p in tmp_path.glob("local.db*")}
+    reading = read(path)
+    assert [c.tool for c in reading.traces[0].calls] == ["read_file", "get_config", "pay"]
+    told = next(f.message for f in reading.findings if f.code == "dialect")
+    assert f"local.db-wal ({len(before['local.db-wal'])} bytes" in told
+    assert reading.evidence.sha256 == hashlib.sha256(before["local.db"]).hexdigest()
+    assert {p.name: p.read_bytes() for p in tmp_path.glob("local.db*")} == before
+
+
+@pytest.mark.parametrize("damage", ["a byte", "no log", "cut"])
+def test_a_log_that_can_not_be_read_in_full_is_a_gap(read: Read, cases: Path, tmp_path: Path, damage: str) -> None:
+    path = _with_a_row_in_the_log(cases, tmp_path)
+    log = path.with_name("local.db-wal")
+    whole = log.read_bytes()
+    broken = bytes((whole[-99] ^ 1,))
+    log.write_bytes({"a byte": whole[:-99] + broken + whole[-98:], "no log": b"x" * 99, "cut": whole[:-9]}[damage])
+    gaps = read(path).gaps
+    assert [(g.code, g.hides, g.trace) for g in gaps] == [("evidence_gap", True, None)]
+    assert "local.db-wal" in gaps[0].message
+
+
+@pytest.mark.parametrize(("head", "gaps"), [("d9d505f920a163d7", 1), ("0000000000000000", 0)])
+def test_an_unfinished_transaction_is_a_gap(read: Read, edited: Edit, head: str, gaps: int) -> None:
+    path = edited("payment_branch", "PRAGMA user_version = 28", ())
+    path.with_name(path.name + "-journal").write_bytes(bytes.fromhex(head) + b"\x00" * 504)
+    assert len(read(path).gaps) == gaps
+
+
+def test_a_column_named_as_the_row_number_hides_no_row(read: Read, edited: Edit, cases: Path) -> None:
+    plain = read(cases / "fastaiagent/payment_branch.db")
+    named = read(edited("payment_branch", "ALTER TABLE spans ADD COLUMN RowID TEXT DEFAULT 'x'", ()))
+    assert told(named.traces[0]) == told(plain.traces[0])
+    assert named.traces[0].locator(0).row == plain.traces[0].locator(0).row
+
+
+def test_rows_without_numbers_are_named_by_their_key(read: Read, edited: Edit, cases: Path) -> None:
+    path = edited("payment_branch", "ALTER TABLE spans RENAME TO old", ())
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        columns = "span_id, trace_id, parent_span_id, name, start_time, end_time, status, attributes, events"
+        database.execute(f"CREATE TABLE spans ({columns}, PRIMARY KEY (span_id)) WITHOUT ROWID")
+        database.execute(f"INSERT INTO spans SELECT {columns} FROM old")
+        database.commit()
+    reading = read(path)
+    assert told(reading.traces[0]) == told(read(cases / "fastaiagent/payment_branch.db").traces[0])
+    assert isinstance(reading.traces[0].locator(0).row, str)
+
+
+def test_a_time_beyond_any_column_is_unknown_and_said(read: Read, edited: Edit) -> None:
+    statement = "UPDATE spans SET start_time = '9999-12-31T23:59:59+00:00' WHERE rowid = 2"
+    reading = read(edited("payment_branch", statement, ()))
+    assert codes(reading) == ["large_integer"]
+
+
+@pytest.mark.parametrize("duration", [int("9" * 25), int("9" * 400), "²", "-1e999", "nan"])
+def test_a_duration_that_is_none_is_unknown_and_said(read: Read, cases: Path, tmp_path: Path, duration: object) -> None:
+    document = json.loads((cases / "fastaiagent/payment_branch.json").read_text())
+    document["spans"][1]["duration_ms"] = duration
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(document))
+    reading = read(path)
+    assert "large_integer" in codes(reading)
+    assert told(reading.traces[0]) == told(read(cases / "fastaiagent/payment_branch.db").traces[0])
 
 
 def test_broken_pages_are_corrupt_evidence(read: Read, cases: Path, tmp_path: Path) -> None:

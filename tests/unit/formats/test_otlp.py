@@ -182,7 +182,7 @@ def test_pydantic_ai_in_four_versions_tells_one_story(cases: Path, read: Read) -
     reading = read(cases / "generated/otlp/pydantic-ai-agent.jsonl")
     assert (reading.counts.spans, reading.counts.lines, len(reading.traces), reading.counts.model_calls) == (
         40,
-        1,
+        0,
         4,
         16,
     )
@@ -335,6 +335,64 @@ def test_log_records_are_named_and_hide_no_span(read: Read, tmp_path: Path) -> N
     reading = read(path)
     assert codes(reading) == ["dialect"]
     assert (reading.counts.lines, reading.counts.spans) == (2, 4)
+    assert not reading.gaps
+
+
+def test_other_signals_are_counted_and_named(read: Read, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    logs, metrics = {"resourceLogs": [{"scopeLogs": []}]}, {"resourceMetrics": [{"scopeMetrics": []}]}
+    path.write_text("\n".join(json.dumps(line) for line in (otlp(RUN), logs, metrics, logs, {})))
+    reading = read(path)
+    assert [f.message.split(" not read")[0] for f in reading.findings] == [
+        "2 requests of log records",
+        "a request of metrics",
+    ]
+    assert not reading.gaps
+
+
+@pytest.mark.parametrize(
+    ("beside", "pointer"),
+    [
+        ({"batches": [{"scopeSpans": []}]}, None),
+        ({"resource_spans": []}, None),
+        ({"foo": 1}, None),
+        ({**otlp([]), "batches": [1]}, "/batches"),
+        ({"resourceSpans": [{"scope_spans": [{"spans": [RUN[2]]}]}]}, "/resourceSpans/0/scope_spans"),
+        ({"resourceSpans": [{"scopeSpans": [{"Spans": [RUN[2]]}]}]}, "/resourceSpans/0/scopeSpans/0/Spans"),
+        (17, None),
+    ],
+)
+def test_what_is_no_request_is_a_gap(read: Read, tmp_path: Path, beside: object, pointer: str | None) -> None:
+    lines, array = tmp_path / "lines", tmp_path / "array"
+    lines.write_text("\n".join(json.dumps(line) for line in (otlp(RUN), beside)))
+    array.write_text(json.dumps([otlp(RUN), beside]))
+    for path in (lines, array):
+        (gap,) = read(path).gaps
+        assert (gap.code, gap.hides, gap.trace) == ("malformed_line", True, None)
+        assert gap.locator is not None
+        assert (gap.locator.pointer or "").endswith(pointer or "")
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.jsonl", "t.ndjson", "t"])
+def test_the_name_of_the_file_decides_nothing(read: Read, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    forms = {
+        json.dumps(otlp(RUN), indent=1): (0, 4),
+        json.dumps(otlp(RUN)) + "\n": (0, 4),
+        "".join(json.dumps(otlp([s])) + "\n" for s in RUN): (4, 4),
+    }
+    for text, expected in forms.items():
+        path.write_text(text)
+        counts = read(path).counts
+        assert (counts.lines, counts.records) == expected
+
+
+@pytest.mark.parametrize("moment", [2**63, str(2**63), 99999999999999999999, 1e30, -5, "soon"])
+@pytest.mark.parametrize("end", ["startTimeUnixNano", "endTimeUnixNano"])
+def test_a_time_that_no_column_holds_is_unknown_and_said(read_otlp: Read, end: str, moment: object) -> None:
+    reading = read_otlp(*RUN[:2], {**RUN[2], end: moment}, RUN[3])
+    assert codes(reading) == ["large_integer"]
+    assert [c.outcome for c in reading.traces[0].calls] == [Outcome.RECORDED]
 
 
 def test_a_span_of_the_wrong_shape_is_a_gap_and_its_neighbours_are_read(read_otlp: Read) -> None:
