@@ -7,21 +7,48 @@ arguments, calls that stand twice in one message).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.jsonvalue import canonical, decode, decode_slowly, text_of, unfold, value_of
+from forensics.core.jsonvalue import canonical, decode, text_of, unfold, value_of
 from forensics.core.messages import MODEL_ROLES, Message, Part
-from forensics.core.trace import Boundary, Payload
+from forensics.core.sanitise import one_line
+from forensics.formats.shared.blocks import COMPACTED, read_content, read_item, read_tool_calls
+from forensics.formats.shared.draft import Draft, Keep, is_cut
+from forensics.formats.shared.fields import (
+    Fields,
+    fields_of,
+    has_each_key_once,
+    is_text,
+    items_of,
+    present,
+    says_each_key_once,
+    text,
+)
+from forensics.formats.shared.wholeness import TRUNCATED
 
-Keep = Callable[[Payload], Payload]
-Fields = dict[str, Payload]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
-_NULL = b"null"
+    from forensics.core.trace import Payload
+
+__all__ = [
+    "Fields",
+    "content_key",
+    "copied",
+    "fields_of",
+    "has_each_key_once",
+    "in_place",
+    "is_text",
+    "items_of",
+    "joined",
+    "parse_message",
+    "present",
+    "says_each_key_once",
+    "text",
+]
 
 
 def in_place(raw: Payload) -> Payload:
@@ -34,115 +61,31 @@ def copied(raw: Payload) -> Payload:
     return msgspec.Raw(bytes(raw))
 
 
-def fields_of(raw: Payload | bytes | memoryview) -> Fields:
-    """The fields of a JSON object, each still as JSON; empty where it is no object."""
-    try:
-        return _fields(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        value = decode_slowly(bytes(raw)).value
-        if isinstance(value, dict):
-            return {k: msgspec.Raw(canonical(v)) for k, v in value.items()}
-        return {}
-
-
-def has_each_key_once(fields: Fields, length: int) -> bool:
-    """Whether an object of `length` bytes, written compactly or in Python's default style, has no key twice: a key that
-    the decoder dropped would leave bytes that the kept fields don't account for.
-    """
-    kept = len(msgspec.json.encode(fields))
-    return length in (kept, kept + 2 * len(fields) - 1)
-
-
-def items_of(raw: Payload | bytes | memoryview) -> list[Payload]:
-    """The items of a JSON array, each still as JSON; empty where it is no array."""
-    try:
-        return _items(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        value = decode_slowly(bytes(raw)).value
-        return [msgspec.Raw(canonical(v)) for v in value] if isinstance(value, list) else []
-
-
-def present(fields: Fields, *names: str) -> Payload | None:
-    """The first of these fields that is there and not null."""
-    for name in names:
-        raw = fields.get(name)
-        if raw is not None and bytes(raw) != _NULL:
-            return raw
-    return None
-
-
-def text(fields: Fields, *names: str) -> str:
-    """The text of the first of these fields that holds one, else ""."""
-    raw = present(fields, *names)
-    if raw is None:
-        return ""
-    data = bytes(raw)
-    if data[:1] == b'"':
-        return text_of(raw)
-    return data.decode("utf-8", "replace") if data[:1] not in (b"{", b"[") else ""
-
-
-def is_text(raw: Payload) -> bool:
-    return bytes(memoryview(raw)[:1]) == b'"'
-
-
-class _Draft:
-    """A message while its blocks are read."""
-
-    def __init__(self, keep: Keep) -> None:
-        self.keep = keep
-        self.texts: list[Payload] = []
-        self.calls: list[Part] = []
-        self.results: list[Part] = []
-        self.role = ""
-
-    def call(self, fields: Fields, pointer: str, tool: str, recorded_id: str, payload: Payload | None, boundary: Boundary) -> None:
-        if recorded_id and any(c.recorded_id == recorded_id and c.tool == tool and c.pointer.split("/")[1] != pointer.split("/")[1] for c in self.calls):
-            return  # LangChain writes a call among its content blocks and again as tool_calls
-        kept = None if payload is None else self.keep(payload)
-        server = text(fields, "server_label", "server_name") or None
-        self.calls.append(Part(tool, recorded_id or None, kept, pointer, boundary, server))
-
-    def result(self, fields: Fields, pointer: str, tool: str, recorded_id: str, payload: Payload | None) -> None:
-        kept = None if payload is None else self.keep(payload)
-        failed = _says_failed(fields)
-        denied = failed and kept is not None and _says_denied(kept)
-        self.results.append(Part(tool, recorded_id or None, kept, pointer, failed=failed, denied=denied))
-
-
-def _says_failed(fields: Fields) -> bool:
-    if bytes(fields.get("is_error", b"")) == b"true" or bytes(fields.get("isError", b"")) == b"true":
-        return True
-    return text(fields, "status") in ("error", "failed", "incomplete")
-
-
-_DENIALS = (
-    "requires approval", "needs approval", "rejected by", "user rejected", "denied", "doesn't want to proceed",
-    "permission", "not allowed", "sibling tool call errored", "was not executed",
-)  # fmt: skip
-
-
-def _says_denied(payload: Payload) -> bool:
-    said = text_of(payload)[:400].lower()
-    return any(word in said for word in _DENIALS)
-
-
 def parse_message(raw: Payload | memoryview, pointer: str, keep: Keep = in_place) -> Message:
-    """One message, or one item of a Responses list, as a Message. Never raises: what is not understood is its text."""
+    """One message, or one item of a Responses list, as a Message. Never raises: what is not understood is its text,
+    and a doubt where it may hide something.
+    """
     fields = _unwrap(fields_of(raw))
-    draft = _Draft(keep)
+    draft = Draft(keep)
     draft.role = _role(fields)
-    _read_item(draft, fields, "")
-    _read_content(draft, fields)
-    _read_tool_calls(draft, fields)
-    if not fields or (not draft.texts and not draft.calls and not draft.results and draft.role == "other"):
+    read_item(draft, fields, "")
+    read_content(draft, fields)
+    read_tool_calls(draft, fields)
+    if not fields or (draft.role in _TOLD_WHOLE and not draft.texts and not draft.calls and not draft.results):
         draft.texts.append(keep(msgspec.Raw(bytes(raw))))
+    _doubt_message(draft, fields)
     return _message(draft, fields, pointer)
 
 
-_ROLE_OF_ITEM = {"function_call_output": "tool", "custom_tool_call_output": "tool", "local_shell_call_output": "tool",
-                 "computer_call_output": "tool", "message": "assistant", "mcp_approval_response": "user"}  # fmt: skip
+_ROLE_OF_ITEM = {
+    "message": "assistant", "reasoning": "assistant",
+    "mcp_approval_request": "approval_request", "mcp_approval_response": "approval",
+}  # fmt: skip
 _ROLE_OF_CLASS = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
+_TOLD_WHOLE = frozenset({"other", "approval_request", "approval"})
+_ROLES = MODEL_ROLES | {"system", "developer", "user", "human", "tool", "error", "approval_request", "approval"}
+_ELSEWHERE = frozenset({"item_reference"})
+_NO_EVENT = frozenset({"mcp_list_tools"})
 
 
 def _unwrap(fields: Fields) -> Fields:
@@ -168,205 +111,42 @@ def _role(fields: Fields) -> str:
         return _ROLE_OF_CLASS[kind]
     if kind in _ROLE_OF_ITEM:
         return _ROLE_OF_ITEM[kind]
-    if kind.endswith("_call") or kind == "reasoning":
+    if kind.endswith(("_output", "tool_result")):
+        return "tool"
+    if kind.endswith(("_call", "tool_use")):
         return "assistant"
     return "model" if "parts" in fields else "other"
 
 
-# one block -----------------------------------------------------------------------------------------------------------
-
-
-def _tool_use(draft: _Draft, fields: Fields, pointer: str) -> None:
-    boundary = Boundary.PROVIDER_TOOL if text(fields, "type").startswith("server_") else Boundary.TOOL
-    arguments = present(fields, "input", "arguments", "args")
-    draft.call(fields, pointer, text(fields, "name"), text(fields, "id"), arguments, boundary)
-
-
-def _tool_result(draft: _Draft, fields: Fields, pointer: str) -> None:
-    content = present(fields, "content", "output")
-    draft.result(fields, pointer, text(fields, "name"), text(fields, "tool_use_id", "tool_call_id"), content)
-
-
-def _genai_call(draft: _Draft, fields: Fields, pointer: str) -> None:
-    arguments = present(fields, "arguments", "args", "input")
-    boundary = Boundary.PROVIDER_TOOL if text(fields, "type").startswith("server_") else Boundary.TOOL
-    draft.call(fields, pointer, text(fields, "name"), text(fields, "id"), arguments, boundary)
-
-
-def _genai_response(draft: _Draft, fields: Fields, pointer: str) -> None:
-    payload = present(fields, "response", "result", "content")
-    draft.result(fields, pointer, text(fields, "name"), text(fields, "id"), payload)
-
-
-def _function_call(draft: _Draft, fields: Fields, pointer: str) -> None:
-    arguments = present(fields, "arguments", "input", "action")
-    name = text(fields, "name") or text(fields, "type").removesuffix("_call")
-    recorded = text(fields, "call_id") or text(fields, "id")
-    draft.call(fields, pointer, name, recorded, arguments, Boundary.TOOL)
-
-
-def _provider_call(draft: _Draft, fields: Fields, pointer: str) -> None:
-    """A tool that the provider ran: call and result stand in one item."""
-    name = text(fields, "name") or text(fields, "type").removesuffix("_call")
-    recorded = text(fields, "id")
-    arguments = present(fields, "arguments", "action", "queries", "code", "input")
-    draft.call(fields, pointer, name, recorded, arguments, Boundary.PROVIDER_TOOL)
-    output = present(fields, "output", "results", "outputs", "error", "result")
-    if output is not None:
-        draft.result(fields, pointer, name, recorded, output)
-
-
-def _function_output(draft: _Draft, fields: Fields, pointer: str) -> None:
-    draft.result(fields, pointer, "", text(fields, "call_id", "id"), present(fields, "output"))
-
-
-def _plain_text(draft: _Draft, fields: Fields, pointer: str) -> None:
-    said = present(fields, "text", "content", "refusal", "thinking")
-    if said is not None:
-        draft.texts.append(draft.keep(said))
-
-
-def _reasoning(draft: _Draft, fields: Fields, pointer: str) -> None:
-    """Reasoning is the model's own and may hold values; summaries are read, encrypted content is not text."""
-    said = present(fields, "text", "thinking", "content", "summary")
-    if said is not None and bytes(said) not in (b"[]", b'""'):
-        draft.texts.append(draft.keep(said))
-
-
-def _media(draft: _Draft, fields: Fields, pointer: str) -> None:
-    """Images, audio and files are no text; the step keeps its locator to them."""
-
-
-_Block = Callable[[_Draft, Fields, str], None]
-_BLOCKS: dict[str, _Block] = {
-    "text": _plain_text,
-    "input_text": _plain_text,
-    "output_text": _plain_text,
-    "refusal": _plain_text,
-    "thinking": _reasoning,
-    "redacted_thinking": _media,
-    "reasoning": _reasoning,
-    "tool_use": _tool_use,
-    "server_tool_use": _tool_use,
-    "mcp_tool_use": _tool_use,
-    "tool_result": _tool_result,
-    "mcp_tool_result": _tool_result,
-    "tool_call": _genai_call,
-    "server_tool_call": _genai_call,
-    "tool_call_response": _genai_response,
-    "server_tool_call_response": _genai_response,
-    "function_call": _function_call,
-    "custom_tool_call": _function_call,
-    "local_shell_call": _function_call,
-    "computer_call": _function_call,
-    "function_call_output": _function_output,
-    "custom_tool_call_output": _function_output,
-    "local_shell_call_output": _function_output,
-    "computer_call_output": _function_output,
-    "mcp_call": _provider_call,
-    "web_search_call": _provider_call,
-    "file_search_call": _provider_call,
-    "code_interpreter_call": _provider_call,
-    "image_generation_call": _provider_call,
-}
-_MEDIA = frozenset({"image", "image_url", "input_image", "input_audio", "audio", "document", "file", "input_file", "blob", "uri", "video"})
-
-
-def _read_item(draft: _Draft, fields: Fields, pointer: str) -> bool:
+def _doubt_message(draft: Draft, fields: Fields) -> None:
+    """What of the whole message was not understood and may hide something."""
     kind = text(fields, "type")
-    reader = _BLOCKS.get(kind)
-    if reader is None and kind.endswith("_tool_result"):
-        reader = _tool_result
-    if reader is None:
-        return False
-    reader(draft, fields, pointer)
-    return True
+    if not fields:
+        draft.doubt("an item that is no message")
+    elif kind in _ELSEWHERE:
+        draft.doubt(f"an item that stands elsewhere ({kind}): what it says is not recorded here")
+    elif kind in COMPACTED:
+        draft.doubt("what was said before was replaced by a summary that can't be read", code="compacted_history")
+    elif draft.role not in _ROLES and kind not in _NO_EVENT:
+        told = f"the role {one_line(draft.role, 40)}" if draft.role != "other" else f"the kind {one_line(kind, 40)}"
+        draft.doubt(f"a message of {told}, which is not known")
+    elif draft.calls and draft.role not in MODEL_ROLES:
+        draft.doubt(f"a message of the {one_line(draft.role, 40)} asks for calls")
+    _doubt_wholeness(draft, fields)
 
 
-def _read_content(draft: _Draft, fields: Fields) -> None:
-    content = present(fields, "content")
-    if text(fields, "type") in _BLOCKS and "role" not in fields:
-        return
-    if draft.role == "tool" and content is not None and not _holds_results(content):
-        _tool_message(draft, fields, content)
-    elif content is not None:
-        _read_blocks(draft, content, "/content")
-    parts = present(fields, "parts")
-    if parts is not None:
-        _read_blocks(draft, parts, "/parts")
-    said = present(fields, "text")
-    if content is None and parts is None and said is not None and is_text(said):
-        draft.texts.append(draft.keep(said))
-
-
-def _holds_results(content: Payload) -> bool:
-    if is_text(content):
-        return False
-    return any(text(fields_of(item), "type").endswith(("tool_result", "tool_call_response")) for item in items_of(content))
-
-
-def _tool_message(draft: _Draft, fields: Fields, content: Payload) -> None:
-    draft.result(fields, "/content", text(fields, "name", "tool_name"), text(fields, "tool_call_id", "tool_use_id"), content)
-
-
-def _read_blocks(draft: _Draft, content: Payload, pointer: str) -> None:
-    if is_text(content):
-        draft.texts.append(draft.keep(content))
-        return
-    for index, raw in enumerate(items_of(content)):
-        _read_block(draft, raw, f"{pointer}/{index}")
-
-
-def _read_block(draft: _Draft, raw: Payload, pointer: str) -> None:
-    if is_text(raw):
-        draft.texts.append(draft.keep(raw))
-        return
-    fields = fields_of(raw)
-    if _read_item(draft, fields, pointer) or text(fields, "type") in _MEDIA:
-        return
-    if not _read_gemini_part(draft, fields, pointer):
-        draft.texts.append(draft.keep(raw))
-
-
-def _read_gemini_part(draft: _Draft, fields: Fields, pointer: str) -> bool:
-    asked = present(fields, "functionCall", "function_call")
-    shown = present(fields, "functionResponse", "function_response")
-    said = present(fields, "text")
-    if asked is not None:
-        inner = fields_of(asked)
-        draft.call(inner, pointer, text(inner, "name"), text(inner, "id"), present(inner, "args", "arguments"), Boundary.TOOL)
-    if shown is not None:
-        inner = fields_of(shown)
-        draft.result(inner, pointer, text(inner, "name"), text(inner, "id"), present(inner, "response"))
-    if said is not None:
-        draft.texts.append(draft.keep(said))
-    media = present(fields, "inlineData", "inline_data", "fileData", "file_data")
-    return any(x is not None for x in (asked, shown, said, media))
-
-
-def _read_tool_calls(draft: _Draft, fields: Fields) -> None:
-    calls = present(fields, "tool_calls")
-    if calls is not None:
-        for index, raw in enumerate(items_of(calls)):
-            _read_tool_call(draft, fields_of(raw), f"/tool_calls/{index}")
-    legacy = present(fields, "function_call")
-    if legacy is not None and text(fields, "type") != "function_call":
-        inner = fields_of(legacy)
-        draft.call(inner, "/function_call", text(inner, "name"), "", present(inner, "arguments"), Boundary.TOOL)
-
-
-def _read_tool_call(draft: _Draft, fields: Fields, pointer: str) -> None:
-    inner_raw = present(fields, "function", "custom")
-    inner = fields_of(inner_raw) if inner_raw is not None and not is_text(inner_raw) else fields
-    name = text(inner, "name") or text(fields, "function")
-    arguments = present(inner, "arguments", "args", "input", "parameters")
-    draft.call(inner, pointer, name, text(fields, "id", "call_id", "tool_call_id"), arguments, Boundary.TOOL)
+def _doubt_wholeness(draft: Draft, fields: Fields) -> None:
+    if is_cut(fields) and not draft.calls and not draft.results:
+        draft.doubt("a message that says it is not whole", code=TRUNCATED)
+    broken = present(fields, "invalid_tool_calls")
+    if broken is not None and items_of(broken):
+        draft.doubt("calls whose arguments could not be read (invalid_tool_calls)", "/invalid_tool_calls")
 
 
 # the whole message ---------------------------------------------------------------------------------------------------
 
 
-def _message(draft: _Draft, fields: Fields, pointer: str) -> Message:
+def _message(draft: Draft, fields: Fields, pointer: str) -> Message:
     said = joined(draft.texts)
     return Message(
         role=draft.role,
@@ -375,10 +155,21 @@ def _message(draft: _Draft, fields: Fields, pointer: str) -> Message:
         text=said,
         calls=tuple(draft.calls),
         results=tuple(draft.results),
-        name=text(fields, "name") if draft.role not in ("tool",) else "",
-        finish=text(fields, "finish_reason", "stop_reason", "finishReason"),
+        name=text(fields, "name") if draft.role != "tool" else "",
+        finish=_finish(fields),
         item=_is_item(fields),
+        doubts=tuple(draft.doubts),
     )
+
+
+_FINISH = ("finish_reason", "stop_reason", "finishReason")
+
+
+def _finish(fields: Fields) -> str:
+    """Why the model ended, as the message itself says it (LangChain: in its response_metadata)."""
+    told = text(fields, *_FINISH)
+    meta = present(fields, "response_metadata") if not told else None
+    return text(fields_of(meta), *_FINISH) if meta is not None else told
 
 
 def _is_item(fields: Fields) -> bool:
@@ -388,7 +179,7 @@ def _is_item(fields: Fields) -> bool:
 
 def joined(texts: list[Payload]) -> Payload | None:
     """The texts of one message as one, a line each."""
-    if len(texts) < 2:
+    if not texts[1:]:
         return texts[0] if texts else None
     return msgspec.Raw(canonical("\n".join(text_of(t) for t in texts)))
 

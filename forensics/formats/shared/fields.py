@@ -1,0 +1,124 @@
+"""What are the fields of this JSON object, each still as JSON, and do they look like a call?
+
+Payloads stay views into the bytes that they came from.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.jsonvalue import canonical, decode_slowly, text_of
+from forensics.core.trace import Payload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Fields = dict[str, Payload]
+
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_encode = msgspec.json.Encoder().encode
+_NULL = b"null"
+_BLANK = re.compile(rb"\s*")
+
+
+def fields_of(raw: Payload | bytes | memoryview) -> Fields:
+    """The fields of a JSON object, each still as JSON; empty where it is no object."""
+    try:
+        return _fields(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        value = decode_slowly(bytes(raw)).value
+        if isinstance(value, dict):
+            return {k: msgspec.Raw(canonical(v)) for k, v in value.items()}
+        return {}
+
+
+def has_each_key_once(fields: Fields, length: int) -> bool:
+    """Whether an object of `length` bytes, written compactly or in Python's default style, has no key twice: a key that
+    the decoder dropped would leave bytes that the kept fields don't account for.
+    """
+    kept = len(msgspec.json.encode(fields))
+    return length in (kept, kept + 2 * len(fields) - 1)
+
+
+def says_each_key_once(fields: Fields, data: bytes) -> bool:
+    """Whether no key stands twice at the top of the object that `data` spells. Exact: the kept values are written back
+    byte for byte, so a field that the decoder dropped leaves quotes that the kept ones don't account for (a key with a
+    quote of its own may be spelled with fewer: it is not vouched for).
+    """
+    written = _encode(fields)
+    if written == data:
+        return True
+    return written.count(b'"') == data.count(b'"') and not any('"' in key for key in fields)
+
+
+def items_of(raw: Payload | bytes | memoryview) -> list[Payload]:
+    """The items of a JSON array, each still as JSON; empty where it is no array."""
+    try:
+        return _items(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        value = decode_slowly(bytes(raw)).value
+        return [msgspec.Raw(canonical(v)) for v in value] if isinstance(value, list) else []
+
+
+def present(fields: Fields, *names: str) -> Payload | None:
+    """The first of these fields that is there and not null."""
+    for name in names:
+        raw = fields.get(name)
+        if raw is not None and bytes(raw) != _NULL:
+            return raw
+    return None
+
+
+def text(fields: Fields, *names: str) -> str:
+    """The text of the first of these fields that holds one, else ""."""
+    raw = present(fields, *names)
+    if raw is None:
+        return ""
+    data = bytes(raw)
+    if data[:1] == b'"':
+        return text_of(raw)
+    return data.decode("utf-8", "replace") if data[:1] not in (b"{", b"[") else ""
+
+
+def is_text(raw: Payload) -> bool:
+    """Whether a value is a JSON string."""
+    return bytes(memoryview(raw)[:1]) == b'"'
+
+
+def opens_with(raw: Payload | memoryview, mark: bytes) -> bool:
+    """Whether the first byte that is no blank is that one."""
+    view = memoryview(raw)
+    blank = _BLANK.match(view)
+    start = blank.end() if blank else 0
+    return bytes(view[start : start + 1]) == mark
+
+
+def is_true(fields: Fields, *names: str) -> bool:
+    """Whether one of these fields is true."""
+    return any(bytes(fields.get(name, b"")) == b"true" for name in names)
+
+
+# what looks like a call ----------------------------------------------------------------------------------------------
+
+_HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_BETWEEN = re.compile(r"[^a-z0-9]+")
+_CALL_IDS = frozenset(
+    {"call_id", "tool_call_id", "tool_use_id", "tool_calls", "tool_call", "function_call", "tool_use"}
+)
+_TOOL_NAMES = frozenset({"name", "tool", "tool_name", "function", "function_name"})
+_ARGUMENTS = frozenset({"args", "arguments", "input", "params", "parameters", "tool_input", "kwargs"})
+
+
+def spelled(word: str) -> str:
+    """A name in one spelling: `toolCall`, `tool-call` and `Tool Call` are `tool_call`."""
+    return _BETWEEN.sub("_", _HUMPS.sub("_", word).lower()).strip("_")
+
+
+def call_marks(keys: Iterable[str]) -> bool:
+    """Whether an object with these keys looks like a call: it names one by its id, or a tool with its arguments."""
+    names = {spelled(key) for key in keys}
+    return bool(names & _CALL_IDS) or bool(names & _TOOL_NAMES and names & _ARGUMENTS)
