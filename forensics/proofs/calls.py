@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from forensics.core.classes import ClassEvidence, Effect, Source, Tier
@@ -88,12 +89,18 @@ def _only_text(arguments: Mapping[object, object]) -> _Text | None:
 
 
 def _texts(arguments: Mapping[object, object]) -> Iterator[_Text]:
+    known = _kinds_by_key()
     for key, value in arguments.items():
         if isinstance(key, str) and isinstance(value, str) and value:
-            words = key_words(key)
-            for row in call_tables().texts:
-                if any(key_words(known) == words for known in row.keys):
-                    yield _Text(key, value, row.kinds)
+            kinds = known.get(key_words(key))
+            if kinds is not None:
+                yield _Text(key, value, kinds)
+
+
+@lru_cache(maxsize=1)
+def _kinds_by_key() -> dict[str, tuple[str, ...]]:
+    """What kinds of text an argument may hold, by the words of its name."""
+    return {key_words(key): row.kinds for row in call_tables().texts for key in row.keys}
 
 
 def _runs_other_shell(tool: str) -> bool:

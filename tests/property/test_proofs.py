@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sqlite3
+import subprocess
+import sys
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -80,6 +85,32 @@ def test_what_is_proven_changes_nothing_in_a_real_database(text: str) -> None:
         assert not changes_of(text)
 
 
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash to ask")
+@given(made_of(SHELL_PIECES))
+def test_what_is_proven_changes_nothing_in_a_real_folder(text: str) -> None:
+    """The texts are our own, and a real bash runs those that were proven, in a folder made for it."""
+    if prove("shell", text) is None:
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "a").write_bytes(b"1\n")
+        before = files_of(folder)
+        subprocess.run(
+            ["bash", "--norc", "-c", text],  # noqa: S607  whichever bash there is
+            cwd=folder,
+            env={"PATH": "/usr/bin:/bin"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=20,
+            check=False,
+        )
+        assert files_of(folder) == before
+
+
 @given(made_of(SHELL_PIECES))
 def test_another_reader_finds_no_other_command(text: str) -> None:
     """Where a shell text is proven, Python's own splitter sees only commands of the proof's names."""
@@ -142,3 +173,24 @@ def test_hostile_texts_take_no_time(kind: str, text: str) -> None:
     start = time.perf_counter()
     prove.__wrapped__(kind, text)
     assert time.perf_counter() - start < 5  # measured: well below one second; a slow machine is no fault
+
+
+CHILD = """
+import os, sys
+from forensics.proofs import prove
+texts = [("sql", "SELECT a FROM t"), ("sql", "SELECT f(1); DROP TABLE t"), ("shell", "ls | sort > a")]
+texts += [("shell", "ls"), ("graphql", "{ a }")]
+[prove.__wrapped__(*text) for text in texts]  # once before the hook: importing modules reads code
+def tripwire(event, args):
+    if event.split(".")[0] in ("socket", "subprocess", "ctypes", "marshal", "pickle", "os", "shutil", "open"):
+        os._exit(41)
+    if event in ("import", "exec", "compile"):
+        os._exit(42)
+sys.addaudithook(tripwire)
+[prove.__wrapped__(*text) for text in texts]
+os._exit(0)
+"""
+
+
+def test_a_proof_touches_nothing() -> None:
+    assert subprocess.run([sys.executable, "-c", CHILD], check=False).returncode == 0
