@@ -58,6 +58,7 @@ class Session:
         self.chain = Chain()
         self.roots: dict[str, str] = {}
         self.chains = 0
+        self.starts: dict[str, int] = {}
         self.prompts: dict[bytes, int] = {}
         self.usage: dict[str, tuple[int, int]] = {}
         self.ended: bool | None = None
@@ -199,8 +200,7 @@ class Session:
         """The step of the call that started a sub-agent: by its recorded id, else by the words of the prompt."""
         called = text(record.fields, "parent_tool_use_id", "parentToolUseID")
         if called:
-            rows = [row for one in self.open.values() for row in one.lane.calls.get(called, ())]
-            return self._builder().trace.calls[rows[-1]].step if rows else NOWHERE
+            return self.starts.get(called, NOWHERE)
         content = record.content
         said = "" if content is None or not is_text(content) else text_of(content)
         return self.prompts.get(_prompt_key(said), NOWHERE)
@@ -255,8 +255,9 @@ class Session:
             tainted=tainted,
         )
         if tool in _SUB_AGENT_TOOLS and arguments is not None:
-            prompt = text(fields_of(arguments), "prompt")
-            self.prompts[_prompt_key(prompt)] = self._builder().trace.calls[row].step
+            step = self._builder().trace.calls[row].step
+            self.starts[call_id or ""] = step
+            self.prompts[_prompt_key(text(fields_of(arguments), "prompt"))] = step
 
     def _asked_already(self, one: _Open, tool: str, call_id: str, arguments: Payload | None) -> bool:
         """Whether an earlier piece of this turn asked for this very call."""
