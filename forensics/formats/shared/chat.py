@@ -6,46 +6,39 @@ any of these one JSON a line, where a line that repeats an earlier conversation 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from forensics.core.build import Spot
 from forensics.core.classes import ToolFacts
-from forensics.core.jsonvalue import decode, raw, text_of, value_of
-from forensics.core.messages import Message, Part
-from forensics.core.trace import NOWHERE, Payload
+from forensics.core.findings import finding
+from forensics.core.jsonvalue import decode, value_of
+from forensics.core.messages import Doubt, Message
+from forensics.core.sanitise import one_line
+from forensics.core.trace import NOWHERE, StepKind
 from forensics.errors import CorruptEvidenceError
+from forensics.formats.shared.conversation import (
+    Conversation,
+    Locate,
+    is_conversation,
+    is_message,
+    nowhere,
+    parse_conversation,
+)
+from forensics.formats.shared.fields import Fields, call_marks, fields_of, items_of, opens_with, present
 from forensics.formats.shared.lines import BOM, lines
-from forensics.formats.shared.vocabulary import Fields, fields_of, is_text, items_of, parse_message, present, text
+from forensics.formats.shared.vocabulary import parse_message
+from forensics.formats.shared.wholeness import REDACTED, cut_short, holds_redaction
 
 if TYPE_CHECKING:
     from forensics.core.build import Lane, TraceBuilder
+    from forensics.core.evidence import Locator
     from forensics.core.jsonvalue import Fault
     from forensics.core.reading import EvidenceBuilder
-    from forensics.core.trace import Places
+    from forensics.core.trace import Payload, Places
+    from forensics.formats.shared.lines import Line
     from forensics.formats.shared.source import Source
-
-_LISTS = ("messages", "contents", "input", "items", "history")
-_REQUESTS = ("request", "body", "req")
-_RESPONSES = ("response", "completion", "resp")
-_BODIES = ("output", "choices", "candidates")
-_TOOL_LISTS = ("tools", "functions")
-_TURN_ENDS_IN_CALLS = frozenset({"tool_calls", "tool_use", "function_call", "tool_call"})
-
-
-class Conversation(msgspec.Struct, frozen=True):
-    """One prompt with, perhaps, the answer to it; pointers are those of its place in the record."""
-
-    prompt: tuple[Message, ...]
-    answer: tuple[Message, ...]
-    tools: Payload | None
-    model: str
-    trace_id: str
-    usage: Payload | None
-    finish: str
 
 
 def read_chat(source: Source, build: EvidenceBuilder) -> None:
@@ -61,8 +54,7 @@ def read_chat(source: Source, build: EvidenceBuilder) -> None:
         place = build.places.add(line=line.number, offset=line.offset, length=len(line.data))
         decoded = decode(line.data)
         if decoded.error is not None:
-            code = "nul_padding" if b"\x00" in bytes(line.data) else "malformed_line"
-            build.bad_line(line.number, code, f"line {line.number} is no JSON: {decoded.error}", Spot(place))
+            bad_line(build, line, place, f"line {line.number} is no JSON: {decoded.error}")
             continue
         build.counts.records += 1
         walk.line(msgspec.Raw(line.data), place, build.faults(decoded.faults, Spot(place)))
@@ -72,12 +64,12 @@ def read_chat(source: Source, build: EvidenceBuilder) -> None:
         raise CorruptEvidenceError(message, hint="check that the file is whole; a JSON document must end where it says")
 
 
-Locate = Callable[[Payload], int]
-
-
-def _nowhere(_raw: Payload) -> int:
-    """The place of a message that has none of its own: it stands in its line."""
-    return NOWHERE
+def bad_line(build: EvidenceBuilder, line: Line, place: int, message: str) -> None:
+    """A line that can't be read: by NUL bytes, by a redaction that broke it, or otherwise."""
+    data = bytes(line.data)
+    build.bad_line(line.number, "nul_padding" if b"\x00" in data else "malformed_line", message, Spot(place))
+    if holds_redaction(data):
+        build.once(REDACTED, f"line {line.number} was broken by what replaced a value in it", Spot(place))
 
 
 class _Finder:
@@ -129,9 +121,10 @@ class _Walk:
         self.build = build
         self.loose: list[tuple[Message, Spot]] = []
         self.loose_taint: str | None = None
-        self.locate: Locate = _nowhere
+        self.locate: Locate = nowhere
         self.begun: dict[bytes, list[_Begun]] = {}
         self.ids: set[str] = {""}
+        self.doubted: set[tuple[str, bytes, str]] = set()
 
     def document(self, source: Source, start: int, faults: tuple[Fault, ...]) -> None:
         """The whole file is one JSON value: a conversation, or an array of conversations."""
@@ -139,24 +132,37 @@ class _Walk:
         place = self.build.places.add(offset=start, length=len(source.data) - start)
         tainted = self.build.faults(faults, Spot(place))
         self.locate = _Finder(source, self.build.places, start).place
-        items = items_of(body) if bytes(source.data[start : start + 64]).lstrip()[:1] == b"[" else []
-        if items and all(_is_conversation(item) for item in items):
+        items = items_of(body) if opens_with(body, b"[") else []
+        if any(is_conversation(item) for item in items):
             for index, item in enumerate(items):
-                self._conversation(item, Spot(place, f"/{index}"), tainted)
+                self._one_of_many(item, Spot(place, f"/{index}"), tainted)
             self.build.counts.records = len(items)
             return
         self.build.counts.records = self._conversation(body, Spot(place), tainted)
 
+    def _one_of_many(self, item: Payload, spot: Spot, tainted: str | None) -> None:
+        if is_conversation(item):
+            self._conversation(item, spot, tainted)
+        else:
+            self.build.gap("evidence_gap", _STRANGE, spot)
+
     def line(self, one: Payload, place: int, tainted: str | None) -> None:
         """A line is a conversation of its own, or one message of a list written a message a line."""
-        if _is_conversation(one):
+        if is_conversation(one):
             self._conversation(one, Spot(place), tainted)
             return
-        if not is_message(fields_of(one)):
-            self.build.once("dialect", "a record that is neither a message nor a list of messages", Spot(place))
+        fields = fields_of(one)
+        if not is_message(fields):
+            self._strange_line(fields, Spot(place))
             return
         self.loose.append((parse_message(one, ""), Spot(place)))
         self.loose_taint = self.loose_taint or tainted
+
+    def _strange_line(self, fields: Fields, spot: Spot) -> None:
+        """A line that is neither message nor list: it may hide what happened, unless it only heads the file."""
+        self.build.once("dialect", _STRANGE, spot)
+        if self.loose or self.begun or not fields or call_marks(fields):
+            self.build.gap("evidence_gap", _STRANGE, spot)
 
     def close(self) -> None:
         """Tell the messages that stood one a line: they are one list."""
@@ -165,30 +171,54 @@ class _Walk:
         builder = self.build.trace(f"trace-{len(self.ids) - 1}")
         lane = builder.lane()
         for message, spot in self.loose:
-            _tell(builder, lane, (message,), spot)
-        _taint(builder, self.loose_taint)
+            tell(builder, lane, (message,), spot)
+            self._doubt_messages(builder, (message,), spot)
+        _taint(builder, self.loose_taint, self.loose[0][1])
 
     def _conversation(self, raw: Payload, spot: Spot, tainted: str | None) -> int:
         """Tell one conversation; returns how many messages it has."""
         one = parse_conversation(raw, self.locate)
         if not one.prompt and not one.answer:
+            self._untold(one, spot)
             return 0
         builder, lane, goes_on = self._trace_of(one)
         before = len(builder.trace.calls)
         if goes_on:
             builder.feed(lane, one.prompt, spot)
         else:
-            _tell(builder, lane, one.prompt, spot)
-        for message in one.answer:
-            builder.respond(lane, message, spot, model=one.model) if message.says_model else builder.feed(
-                lane, (message,), spot, original=True
-            )
+            tell(builder, lane, one.prompt, spot)
+        self._respond(builder, lane, one, spot)
         _note_facts(builder, one, spot)
         self._usage(one)
-        if one.finish in _TURN_ENDS_IN_CALLS and not any(m.calls for m in one.answer):
-            builder.gap("evidence_gap", "the turn ended to call tools and shows none", spot)
-        _taint(builder, tainted, before)
+        self._doubt_messages(builder, (*one.prompt, *one.answer), spot)
+        for doubt in one.doubts:
+            builder.gap(doubt.code, doubt.says, spot.down(doubt.pointer))
+        _taint(builder, tainted, spot, before)
         return len(one.prompt) + len(one.answer)
+
+    def _untold(self, one: Conversation, spot: Spot) -> None:
+        """A record without one message: whose run it belongs to is not known."""
+        for doubt in one.doubts:
+            self.build.gap(doubt.code, doubt.says, spot.down(doubt.pointer))
+
+    def _respond(self, builder: TraceBuilder, lane: Lane, one: Conversation, spot: Spot) -> None:
+        for message in one.answer:
+            if message.says_model:
+                builder.respond(lane, message, spot, model=one.model)
+            else:
+                tell(builder, lane, (message,), spot)
+        if one.error is not None:
+            builder.step(StepKind.ERROR, spot, agent=lane.agent, payload=one.error)
+
+    def _doubt_messages(self, builder: TraceBuilder, messages: tuple[Message, ...], spot: Spot) -> None:
+        """Say what the messages may hide, once for a message that later prompts repeat."""
+        for message in messages:
+            for doubt in doubts_of(message):
+                known = (builder.trace.id, message.key, doubt.says)
+                if known not in self.doubted:
+                    self.doubted.add(known)
+                    where = Spot(message.place if message.place >= 0 else spot.place, spot.pointer + message.pointer)
+                    builder.gap(doubt.code, doubt.says, where.down(doubt.pointer))
 
     def _trace_of(self, one: Conversation) -> tuple[TraceBuilder, Lane, bool]:
         """The trace that this conversation goes on with, or a new one; a longer prompt that starts with all that an
@@ -223,7 +253,16 @@ def _number(fields: Fields, *names: str) -> int:
     return int(bytes(raw)) if raw is not None and bytes(raw).isdigit() else 0
 
 
-def _tell(builder: TraceBuilder, lane: Lane, messages: tuple[Message, ...], spot: Spot) -> None:
+_STRANGE = "a record that is neither a message nor a list of messages"
+
+
+def doubts_of(message: Message) -> tuple[Doubt, ...]:
+    """What a message may hide: what was not understood in it, and an end that leaves it in part."""
+    why = cut_short((message.finish.lower(),), calls=bool(message.calls)) if message.says_model else ""
+    return (*message.doubts, Doubt(why)) if why else message.doubts
+
+
+def tell(builder: TraceBuilder, lane: Lane, messages: tuple[Message, ...], spot: Spot) -> None:
     """A list that is itself the record: nothing in it is a repetition, every message is told in its place."""
     held = lane.history
     lane.history = []
@@ -231,21 +270,32 @@ def _tell(builder: TraceBuilder, lane: Lane, messages: tuple[Message, ...], spot
     lane.history = held + lane.history
 
 
-def _taint(builder: TraceBuilder, tainted: str | None, start: int = 0) -> None:
-    """A record that can be read in two ways: none of its calls may be injected."""
+def _taint(builder: TraceBuilder, tainted: str | None, spot: Spot, start: int = 0) -> None:
+    """A record that can be read in two ways: none of its calls may be injected, and another reading may hold more."""
     if tainted is None:
         return
+    builder.gap(tainted, "a record can be read in two ways: a key stands twice in it", spot)
     for call in builder.trace.calls[start:]:
         builder.block(call, tainted, "the record of this call can be read in two ways: a key stands twice in it")
 
 
 def _note_facts(builder: TraceBuilder, one: Conversation, spot: Spot) -> None:
+    """What the offered tools say of themselves; the first description of a tool counts, another one is noted."""
     if one.tools is None:
         return
+    known = builder.trace.facts
     locator = builder.trace.places.locator(spot.place, f"{spot.pointer}/tools")
     for item in items_of(one.tools):
         for facts in tool_facts(item):
-            builder.trace.facts.setdefault(facts.name, msgspec.structs.replace(facts, locator=locator))
+            first = known.setdefault(facts.name, msgspec.structs.replace(facts, locator=locator))
+            if msgspec.structs.replace(facts, locator=first.locator) != first:
+                _note_change(builder, facts.name, locator)
+
+
+def _note_change(builder: TraceBuilder, name: str, locator: Locator) -> None:
+    message = f"{one_line(name, 60)} is described in another way by a later request: the first description counts"
+    if all(f.message != message for f in builder.trace.findings):
+        builder.note(finding("dialect", message, locators=(locator,)))
 
 
 def tool_facts(raw: Payload) -> list[ToolFacts]:
@@ -278,156 +328,3 @@ def _facts(tool: dict[str, object]) -> ToolFacts | None:
         output_schema=output if isinstance(output, dict) else None,
         hints=hints if isinstance(hints, dict) else {},
     )
-
-
-def is_message(fields: Fields) -> bool:
-    """Whether an object has the keys of one message (or one Responses item) of any vocabulary."""
-    kind = text(fields, "type")
-    return "role" in fields or "parts" in fields or "lc" in fields or kind in _ITEM_TYPES or kind in ("human", "ai")
-
-
-_ITEM_TYPES = frozenset(
-    {
-        "message",
-        "reasoning",
-        "function_call",
-        "function_call_output",
-        "custom_tool_call",
-        "custom_tool_call_output",
-    }
-)
-
-
-# one conversation ----------------------------------------------------------------------------------------------------
-
-
-def _opens_array(raw: Payload) -> bool:
-    return bytes(memoryview(raw)[:64]).lstrip()[:1] == b"["
-
-
-def _is_conversation(raw: Payload) -> bool:
-    if _opens_array(raw):
-        return True
-    fields = fields_of(raw)
-    if is_message(fields):
-        return False
-    return any(k in fields for k in (*_LISTS, *_REQUESTS, *_RESPONSES, *_BODIES))
-
-
-def parse_conversation(raw: Payload, locate: Locate = _nowhere) -> Conversation:
-    """A list, a request, or a request with its response, as one conversation."""
-    if _opens_array(raw):
-        return Conversation(_messages(raw, "", locate), (), None, "", "", None, "")
-    fields = fields_of(raw)
-    request, base = _request(fields)
-    response_name = next((k for k in _RESPONSES if k in fields and not is_text(fields[k])), None)
-    response = fields_of(fields[response_name]) if response_name else {}
-    answer, finish = _answer(response, f"/{response_name}") if response_name else _answer(request, base)
-    return Conversation(
-        prompt=_prompt(request, base, locate),
-        answer=answer,
-        tools=present(request, *_TOOL_LISTS),
-        model=text(response, "model", "modelVersion") or text(request, "model"),
-        trace_id=text(fields, "id", "trace_id", "session_id", "conversation_id", "run_id"),
-        usage=present(response, "usage", "usageMetadata", "usage_metadata"),
-        finish=finish,
-    )
-
-
-def _request(fields: Fields) -> tuple[Fields, str]:
-    for name in _REQUESTS:
-        raw = fields.get(name)
-        if raw is not None and not is_text(raw):
-            inner = fields_of(raw)
-            if any(k in inner for k in _LISTS):
-                return inner, f"/{name}"
-    return fields, ""
-
-
-def _prompt(request: Fields, base: str, locate: Locate) -> tuple[Message, ...]:
-    system = present(request, "system", "instructions", "systemInstruction", "system_instruction")
-    first = () if system is None else (_system_message(system, base),)
-    name = next((k for k in _LISTS if k in request), None)
-    if name is None:
-        return first
-    raw = request[name]
-    if is_text(raw):
-        return (*first, parse_message(_as_user(raw), f"{base}/{name}"))
-    return first + _messages(raw, f"{base}/{name}", locate)
-
-
-def _system_message(raw: Payload, base: str) -> Message:
-    fields = fields_of(raw) if bytes(raw)[:1] == b"{" else {"content": raw}
-    return parse_message(msgspec.Raw(msgspec.json.encode({**fields, "role": "system"})), f"{base}/system")
-
-
-def _as_user(raw: Payload) -> Payload:
-    return msgspec.Raw(msgspec.json.encode({"role": "user", "content": raw}))
-
-
-def _messages(raw: Payload, base: str, locate: Locate) -> tuple[Message, ...]:
-    found = []
-    for index, item in enumerate(items_of(raw)):
-        message = parse_message(_as_user(item) if is_text(item) else item, f"{base}/{index}")
-        found.append(msgspec.structs.replace(message, place=locate(item)))
-    return join_items(tuple(found), base)
-
-
-def _answer(response: Fields, base: str) -> tuple[tuple[Message, ...], str]:
-    """The answer in a response body: OpenAI `choices`, Responses `output`, Gemini `candidates`, Anthropic `content`."""
-    for name, inner in (("choices", "message"), ("candidates", "content")):
-        raw = present(response, name)
-        if raw is not None and (items := items_of(raw)):
-            choice = fields_of(items[0])
-            said = present(choice, inner)
-            finish = text(choice, "finish_reason", "finishReason").lower()
-            messages = () if said is None else (parse_message(said, f"{base}/{name}/0/{inner}"),)
-            return messages, finish
-    output = present(response, "output")
-    if output is not None and not is_text(output):
-        return _output_items(output, f"{base}/output"), ""
-    if "content" in response and text(response, "role") == "assistant":
-        return (parse_message(msgspec.Raw(msgspec.json.encode(response)), base),), text(response, "stop_reason")
-    return (), ""
-
-
-def _output_items(raw: Payload, base: str) -> tuple[Message, ...]:
-    return join_items(tuple(parse_message(item, f"{base}/{i}") for i, item in enumerate(items_of(raw))), base)
-
-
-def join_items(items: tuple[Message, ...], base: str) -> tuple[Message, ...]:
-    """Responses writes a turn as several items (reasoning, message, calls): neighbours of the model are one turn."""
-    joined: list[Message] = []
-    run: list[Message] = []
-    for item in items:
-        if item.item and item.says_model:
-            run.append(item)
-            continue
-        joined.extend(_turn_of(run, base))
-        run = []
-        joined.append(item)
-    joined.extend(_turn_of(run, base))
-    return tuple(joined)
-
-
-def _turn_of(run: list[Message], base: str) -> list[Message]:
-    if not run[1:]:
-        return run
-    texts = [m.text for m in run if m.text is not None]
-    said = texts[0] if len(texts) == 1 else raw("\n".join(text_of(t) for t in texts)) if texts else None
-    return [
-        Message(
-            role="assistant",
-            key=blake2b(b"".join(m.key for m in run), digest_size=16).digest(),
-            pointer=base,
-            text=said,
-            calls=tuple(_below(m, part, base) for m in run for part in m.calls),
-            results=tuple(_below(m, part, base) for m in run for part in m.results),
-            place=run[0].place,
-        )
-    ]
-
-
-def _below(message: Message, part: Part, base: str) -> Part:
-    """The part of an item, its pointer seen from the list that the item stands in."""
-    return msgspec.structs.replace(part, pointer=message.pointer.removeprefix(base) + part.pointer)

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.formats.shared.chat import is_message
-from forensics.formats.shared.vocabulary import Fields, fields_of, is_text, items_of, present, text
+from forensics.formats.shared.conversation import is_item, is_message
+from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, present, text
 
 if TYPE_CHECKING:
     import msgspec
 
     from forensics.formats.shared.reader import Look
 
-_ITEMS = frozenset(
-    {"function_call", "function_call_output", "reasoning", "custom_tool_call", "custom_tool_call_output"}
-)
 _BLOCKS = {
     "tool_use": "anthropic-messages",
     "tool_result": "anthropic-messages",
@@ -93,8 +90,13 @@ def _of_object(fields: Fields) -> list[Fields]:
     if _FOREIGN & fields.keys():
         return []
     if is_message(fields):
-        return [fields] if "role" in fields or text(fields, "type") in _ITEMS or "lc" in fields else []
+        return [fields] if "role" in fields or _is_own_item(text(fields, "type")) or "lc" in fields else []
     return _wrapped(fields) or _body(fields) or _listed(fields)
+
+
+def _is_own_item(kind: str) -> bool:
+    """Whether a type is one that only Responses gives to an item (a message says its role)."""
+    return kind != "message" and is_item(kind)
 
 
 def _wrapped(fields: Fields) -> list[Fields]:
@@ -129,7 +131,7 @@ def _of_array(items: list[msgspec.Raw]) -> list[Fields]:
 def _votes(fields: Fields) -> list[str]:
     if "chat_body" in fields:
         return ["openai-chat"]
-    if "responses_body" in fields or ("role" not in fields and text(fields, "type") in _ITEMS):
+    if "responses_body" in fields or ("role" not in fields and _is_own_item(text(fields, "type"))):
         return ["openai-responses"]
     votes = []
     if "parts" in fields and "role" in fields:
