@@ -56,8 +56,9 @@ class Spot(msgspec.Struct, frozen=True, gc=False):
 class Execution(msgspec.Struct, frozen=True):
     """What a tool span says: a tool ran, with these arguments, and ended so. Payloads are None where not captured.
 
-    `status` is ok, error, denied, pending (paused), unsettled (it may have taken effect) or "" (not said). `answer` is
-    where the result stands, where that is not `spot`.
+    `status` is ok, error, denied, pending (paused), unsettled (it may have taken effect), redacted (what it returned)
+    or "" (not said). `answer` is where the result stands, where that is not `spot`; `disputes` are sentences about what
+    the records of this one execution say against each other.
     """
 
     tool: str
@@ -75,6 +76,7 @@ class Execution(msgspec.Struct, frozen=True):
     disposition: str | None = None
     tainted: str | None = None
     answer: Spot | None = None
+    disputes: tuple[str, ...] = ()
 
 
 class Known(msgspec.Struct, frozen=True, gc=False):
@@ -234,7 +236,14 @@ class TraceBuilder:
         return self._asked_in[turn] - 1
 
     def _new_call(
-        self, lane: Lane, tool: str, turn: int, index: int, recorded_id: str | None, boundary: Boundary, server: str | None
+        self,
+        lane: Lane,
+        tool: str,
+        turn: int,
+        index: int,
+        recorded_id: str | None,
+        boundary: Boundary,
+        server: str | None,
     ) -> int:
         recorded_id = recorded_id or None
         self.trace.calls.append(Call(tool, turn, index, recorded_id, lane.agent, server, boundary))
@@ -286,7 +295,9 @@ class TraceBuilder:
         return 0 if change.contradicts else 2 if change.added else 3
 
     def _unasked_call(self, lane: Lane, ran: Execution) -> int:
-        row = self._new_call(lane, ran.tool, NOWHERE, self._next_index(NOWHERE), ran.recorded_id, ran.boundary, ran.server)
+        row = self._new_call(
+            lane, ran.tool, NOWHERE, self._next_index(NOWHERE), ran.recorded_id, ran.boundary, ran.server
+        )
         call = self.trace.calls[row]
         call.step = self.step(
             StepKind.TOOL_CALL, ran.spot, name=ran.tool, agent=lane.agent, payload=ran.arguments, call=row
@@ -310,8 +321,14 @@ class TraceBuilder:
         change = compare_arguments(asked.payload, ran.arguments)
         call.added = change.added
         if change.contradicts:
-            what = ", ".join(f"{kind} {', '.join(map(_key, keys))}" for kind, keys in (("changed", change.changed), ("missing", change.missing)) if keys)
-            self._contradiction(row, f"the model asked {call.tool} with other arguments than those that ran ({what})", ran.spot)
+            what = ", ".join(
+                f"{kind} {', '.join(map(_key, keys))}"
+                for kind, keys in (("changed", change.changed), ("missing", change.missing))
+                if keys
+            )
+            self._contradiction(
+                row, f"the model asked {call.tool} with other arguments than those that ran ({what})", ran.spot
+            )
         elif change.added:
             self._arguments_added(row, change.added, ran.spot)
 
@@ -319,7 +336,9 @@ class TraceBuilder:
         call = self.trace.calls[row]
         names = ", ".join(one_line(k, 40) for k in added)
         message = f"{one_line(call.tool, 60)} ran with arguments that the model did not ask for, added by the harness: {names}"
-        self.note(finding("args_replaced", message, steps=(call.step,), locators=(self._locator(spot),), basis=Basis.DERIVED))
+        self.note(
+            finding("args_replaced", message, steps=(call.step,), locators=(self._locator(spot),), basis=Basis.DERIVED)
+        )
 
     def _answer_from_span(self, lane: Lane, row: int, ran: Execution) -> None:
         call = self.trace.calls[row]
@@ -336,7 +355,9 @@ class TraceBuilder:
             call.returned = Witness(ran.result, answer.place, answer.pointer, call.result_step)
         call.outcome, call.absence = _outcome(ran)
         if ran.tainted:
-            self.block(call, ran.tainted, _TAINTS.get(ran.tainted, _TWO_WAYS))
+            self._tainted(call, ran.tainted)
+        for dispute in ran.disputes:
+            self._contradiction(row, dispute, ran.spot)
 
     def _add_result_step(self, lane: Lane, row: int, payload: Payload | None, spot: Spot) -> None:
         call = self.trace.calls[row]
@@ -473,7 +494,13 @@ class TraceBuilder:
         lane.fed = True
 
     def _feed_one(
-        self, lane: Lane, known: _Seen, message: Message, spot: Spot, first: bool, original: bool  # noqa: FBT001
+        self,
+        lane: Lane,
+        known: _Seen,
+        message: Message,
+        spot: Spot,
+        first: bool,
+        original: bool,  # noqa: FBT001
     ) -> Known:
         seen = known.take(message.key)
         if seen is not None:
@@ -548,6 +575,8 @@ class TraceBuilder:
             return self._fill_silent_turn(lane, message, spot)
         if not first and self.spans_are_complete and not self._same_text(lane, message):
             self.gap("evidence_gap", "a prompt shows a model turn that has no record of its own", spot)
+        if first and any(row >= 0 and self.trace.calls[row].executed is not None for row in rows):
+            self.gap("evidence_gap", "a call ran in this trace, and the turn that asked for it has no record", spot)
         turn = self._adopt(lane, message, rows, spot)
         if first:
             self._inherited.add(turn)
@@ -567,7 +596,11 @@ class TraceBuilder:
     def _compare_copy(self, message: Message, rows: list[int], spot: Spot) -> None:
         for part, row in zip(message.calls, rows, strict=True):
             if row < 0:
-                self.gap("evidence_gap", f"a prompt shows a call of {one_line(part.tool, 60)} that the turn's own record lacks", spot)
+                self.gap(
+                    "evidence_gap",
+                    f"a prompt shows a call of {one_line(part.tool, 60)} that the turn's own record lacks",
+                    spot,
+                )
                 continue
             call = self.trace.calls[row]
             asked = call.requested
@@ -769,9 +802,10 @@ def _said(*, failed: bool, denied: bool, unsettled: bool) -> Outcome:
     return Outcome.FAILED if failed else Outcome.RECORDED
 
 
-
 def _outcome(ran: Execution) -> tuple[Outcome, Absence | None]:
     if ran.result is None and ran.error is None and ran.status not in _OUTCOMES:
+        if ran.status == "redacted":
+            return Outcome.ABSENT, Absence.REDACTED
         return Outcome.ABSENT, Absence.NOT_CAPTURED if ran.ended else Absence.UNANSWERED
     return _OUTCOMES.get(ran.status, Outcome.RECORDED), None
 

@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.core.agreement import agree, compare_arguments
 from forensics.core.build import Execution, Spot
-from forensics.core.jsonvalue import decode, text_of
+from forensics.core.jsonvalue import text_of
+from forensics.core.pairing import same_tool
+from forensics.core.sanitise import one_line
 from forensics.core.trace import Boundary, Payload
 from forensics.formats.shared import span_names as names
 from forensics.formats.shared.span_names import Role
-from forensics.formats.shared.span_roles import tool_name
+from forensics.formats.shared.span_roles import named_tool, tool_name
+from forensics.formats.shared.wholeness import TRUNCATED, arguments_damage, result_damage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from forensics.formats.shared.spans import Span
 
@@ -25,6 +29,7 @@ BOUNDARIES: dict[Role, Boundary] = {
     Role.DATABASE: Boundary.DATABASE,
     Role.MESSAGING: Boundary.MESSAGING,
     Role.REMOTE_AGENT: Boundary.SUB_AGENT,
+    Role.REMOTE: Boundary.HTTP,
 }
 
 
@@ -33,6 +38,9 @@ def tool_execution(spans: Sequence[Span], server: str, boundary: Boundary) -> Ex
     span = spans[0]
     arguments, args_spot = _told(spans, names.TOOL_ARGUMENTS)
     result, result_spot = _told(spans, names.TOOL_RESULT)
+    redacted = result is not None and result_damage(result) is not None
+    if redacted:
+        result = None
     failure = failure_of(span)
     recorded_id = next((s.text(names.TOOL_CALL_ID) for s in spans if names.TOOL_CALL_ID[0] in s.attributes), "")
     return Execution(
@@ -42,16 +50,57 @@ def tool_execution(spans: Sequence[Span], server: str, boundary: Boundary) -> Ex
         arguments,
         result,
         failure,
-        _status(span, failure, result),
+        _status(span, failure, result) or ("redacted" if redacted else ""),
         span.end >= 0,
         span.start,
         span.end,
         boundary,
         server or None,
         span.text(names.DISPOSITION) or None,
-        next((s.tainted for s in spans if s.tainted), None) or _cut(arguments),
+        next((code for code in map(_taint, spans) if code), None) or _damage(arguments),
         result_spot,
+        tuple(_disputes(spans)),
     )
+
+
+def _taint(span: Span) -> str | None:
+    return span.tainted or (TRUNCATED if "attributes" in span.lost else None)
+
+
+def _damage(arguments: Payload | None) -> str | None:
+    return None if arguments is None else arguments_damage(arguments)
+
+
+# what the records of one call say against each other -----------------------------------------------------------------
+
+
+def _disputes(spans: Sequence[Span]) -> Iterator[str]:
+    """What the attributes of one execution, in however many dialects and spans, say against each other."""
+    tool = tool_name(spans[0])
+    other = next((name for span in spans for name in _names(span) if name != tool and not same_tool(tool, name)), None)
+    if other is not None:
+        yield f"one execution is recorded as {one_line(tool, 60)} and as {one_line(other, 60)}"
+    given = _all_told(spans, names.TOOL_ARGUMENTS)
+    if any(compare_arguments(given[0], more).contradicts for more in given[1:]):
+        yield f"one execution of {one_line(tool, 60)} is recorded with different arguments"
+    told = _all_told(spans, names.TOOL_RESULT)
+    if any(agree(told[0], more) is None for more in told[1:]):
+        yield f"one execution of {one_line(tool, 60)} is recorded with different results"
+
+
+def _names(span: Span) -> Iterator[str]:
+    yield from (text_of(span.attributes[name]) for name in names.TOOL_NAME if name in span.attributes)
+    if span.name.startswith(_NAMED_AFTER_TOOL):
+        yield named_tool(span.name)
+
+
+_NAMED_AFTER_TOOL = ("execute_tool ", "tool.")
+
+
+def _all_told(spans: Sequence[Span], table: tuple[str, ...]) -> list[Payload]:
+    """Each value under one of these names that is not redacted, in order."""
+    told = (span.attributes[name] for span in spans for name in table if name in span.attributes)
+    return [payload for payload in told if result_damage(payload) is None]
 
 
 def _told(spans: Sequence[Span], table: tuple[str, ...]) -> tuple[Payload | None, Spot]:
@@ -81,7 +130,7 @@ def other_execution(span: Span, role: Role, server: str) -> tuple[Execution, tup
         BOUNDARIES[role],
         server or None,
         None,
-        span.tainted,
+        _taint(span),
     )
     return ran, http
 
@@ -143,16 +192,6 @@ def _may_have_happened(span: Span) -> bool:
     return any(part in kind for part in names.INDETERMINATE)
 
 
-def _cut(arguments: Payload | None) -> str | None:
-    """`truncated_payload` where the arguments begin as JSON and are none, as a length limit leaves them."""
-    if arguments is None:
-        return None
-    said = text_of(arguments).lstrip()
-    if said[:1] in ("{", "[") and decode(said.encode("utf-8", "surrogatepass")).error is not None:
-        return "truncated_payload"
-    return None
-
-
 # what left the agent -------------------------------------------------------------------------------------------------
 
 _Fields = tuple[str, Payload | None, Payload | None, tuple[str, str] | None]
@@ -169,19 +208,26 @@ def _memory(span: Span) -> _Fields:
 
 
 def _http(span: Span) -> _Fields:
-    method = (span.text(names.HTTP_METHOD) or span.text(names.RPC_METHOD)).upper()
-    url = span.text(names.HTTP_URL)
-    return f"{method} {url.partition('?')[0]}".strip(), span.payload(names.HTTP_URL), None, (method, url)
+    method, url = span.text(names.HTTP_METHOD).upper(), span.text(names.HTTP_URL)
+    told = (method, url) if method else None
+    return f"{method} {url.partition('?')[0]}".strip(), span.payload(names.HTTP_URL), None, told
+
+
+def _remote(span: Span) -> _Fields:
+    """A procedure, a function, a request of MCP, or a client span that says nothing but where it goes."""
+    parts = (span.text(names.RPC), span.text(names.RPC_METHOD))
+    called = span.text(names.MCP_METHOD) or "/".join(part for part in parts if part) or span.text(names.FUNCTION)
+    return called or span.name or "request", span.payload(names.MCP_RESOURCE), None, None
 
 
 def _database(span: Span) -> _Fields:
-    operation = span.text(names.DATABASE_OPERATION)
-    name = span.text(names.DATABASE) + (f".{operation}" if operation else "")
-    return name, span.payload(names.DATABASE_TEXT), span.payload(names.DATABASE_RESULT), None
+    name = ".".join(told for told in (span.text(names.DATABASE), span.text(names.DATABASE_OPERATION)) if told)
+    return name or span.name or "database", span.payload(names.DATABASE_TEXT), span.payload(names.DATABASE_RESULT), None
 
 
 def _messaging(span: Span) -> _Fields:
-    return f"{span.text(names.MESSAGING)} {span.text(names.MESSAGING_TO)}".strip(), None, None, None
+    name = f"{span.text(names.MESSAGING)} {span.text(names.MESSAGING_TO)}".strip()
+    return name or span.name or "message", None, None, None
 
 
 def _remote_agent(span: Span) -> _Fields:
@@ -196,4 +242,5 @@ _FIELDS: dict[Role, Callable[[Span], _Fields]] = {
     Role.DATABASE: _database,
     Role.MESSAGING: _messaging,
     Role.REMOTE_AGENT: _remote_agent,
+    Role.REMOTE: _remote,
 }

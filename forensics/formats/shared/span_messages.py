@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.jsonvalue import canonical, raw, text_of
+from forensics.core.jsonvalue import canonical, decode, raw, text_of
 from forensics.core.messages import Message, Part
 from forensics.formats.shared import span_names as names
 from forensics.formats.shared.vocabulary import (
@@ -22,6 +22,7 @@ from forensics.formats.shared.vocabulary import (
     joined,
     parse_message,
 )
+from forensics.formats.shared.wholeness import arguments_damage, result_damage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,27 +77,26 @@ class MessageReader:
     def prompt(self, span: Span) -> Said | None:
         """What the model was shown, or None where it was not captured."""
         found = span.get(names.PROMPT)
-        if found is not None:
-            said: Said | None = self._listed(span, *found, "user")
-        else:
-            said = self._from_events(span, _PROMPT_EVENTS)
+        said = self._listed(span, *found, "user") if found is not None else self._from_events(span, _PROMPT_EVENTS)
         system = span.get(names.SYSTEM_INSTRUCTIONS)
-        if system is None:
+        if system is None or result_damage(system[1]) is not None:
             return said
-        first = _instructions(system[1])
+        first, cut = _instructions(system[1]), _breaks_off(system[1])
         if said is None:
-            return Said((first,), span.where(system[0]))
-        return Said((first, *said.messages), said.pointer)
+            return Said((first,), span.where(system[0]), cut)
+        return Said((first, *said.messages), said.pointer, cut or said.cut)
 
     def answer(self, span: Span) -> Said | None:
         """What the model answered as one message, or None where it was not captured."""
         found = span.get(names.ANSWER)
         if found is not None:
-            said: Said | None = self._listed(span, *found, "assistant")
+            said = self._listed(span, *found, "assistant")
         else:
             said = self._response(span) or self._from_events(span, _ANSWER_EVENTS)
-        if said is None or not said.messages:
+        if said is None or not (said.messages or said.cut):
             return None
+        if not said.messages:
+            return Said(self._plain("[", "assistant"), said.pointer, cut=True)
         return said if len(said.messages) == 1 else Said((_merged(said.messages),), said.pointer, said.cut)
 
     def listed(self, span: Span, table: tuple[str, ...]) -> Said | None:
@@ -104,7 +104,10 @@ class MessageReader:
         found = span.get(table)
         return None if found is None else self._listed(span, *found, "user")
 
-    def _listed(self, span: Span, name: str, payload: Payload, role: str) -> Said:
+    def _listed(self, span: Span, name: str, payload: Payload, role: str) -> Said | None:
+        """The messages of an attribute; None where it was replaced by a mark of redaction."""
+        if result_damage(payload) is not None:
+            return None
         text = text_of(payload) if is_text(payload) else ""
         body: bytes | Payload = text.encode("utf-8", "surrogatepass") if text else payload
         if role == "assistant":
@@ -144,6 +147,8 @@ class MessageReader:
         message = parse_message(msgspec.Raw(body + b"}"), "", in_place)
         if calls is None:
             return Said((message,), span.where(text[0]) if text is not None else span.pointer)
+        if _breaks_off(calls[1]):
+            return Said(self._plain(text_of(calls[1]), "assistant"), span.where(calls[0]), cut=True)
         inside = span.where(calls[0]).removeprefix(span.pointer)
         parts = tuple(_moved(part, "/tool_calls", inside) for part in message.calls)
         return Said((msgspec.structs.replace(message, calls=parts),), span.pointer)
@@ -152,12 +157,16 @@ class MessageReader:
 
     def _from_events(self, span: Span, kinds: dict[str, str]) -> Said | None:
         messages: list[Message] = []
+        cut = False
         for event in span.events:
-            messages.extend(self._of_event(event, kinds))
+            if event.name in kinds:
+                messages.extend(self._of_event(event, kinds))
+                cut = cut or any(_breaks_off(event.attributes[k]) for k in _JSON_FIELDS if k in event.attributes)
         found = span.get(names.EVENT_LIST)
         if found is not None and not messages:
             messages.extend(self._event_list(found[1], kinds))
-        return Said(tuple(messages), "") if messages else None
+            cut = _breaks_off(found[1])
+        return Said(tuple(messages), "", cut) if messages or cut else None
 
     def _of_event(self, event: Event, kinds: dict[str, str]) -> Iterator[Message]:
         role = kinds.get(event.name)
@@ -226,9 +235,13 @@ def _from_parts(told: _GenAiMessage, pointer: str) -> Message | None:
         if part.type in ("text", "reasoning") and is_text(part.content):
             texts.append(part.content)
         elif part.type == "tool_call" and part.name:
-            calls.append(Part(part.name, part.id or None, _given(part.arguments), f"/parts/{index}"))
+            given = _given(part.arguments)
+            damage = None if given is None else arguments_damage(given)
+            calls.append(Part(part.name, part.id or None, given, f"/parts/{index}", tainted=damage))
         elif part.type == "tool_call_response":
             payload = _given(part.response) or _given(part.result)
+            if payload is not None and result_damage(payload) is not None:
+                payload = None
             results.append(Part(part.name or "", part.id or None, payload, f"/parts/{index}"))
         else:
             return None
@@ -243,6 +256,7 @@ def _given(payload: Payload) -> Payload | None:
     return None if payload is _ABSENT or bytes(payload) == b"null" else payload
 
 
+_JSON_FIELDS = ("message", "tool_calls", "gen_ai.prompt", "gen_ai.completion")
 _MESSAGE_FIELDS = ("role", "content", "tool_calls", "id", "name")
 _NESTED = frozenset({"tool_calls"})
 _PROMPT_EVENTS = {
@@ -266,6 +280,12 @@ def _instructions(payload: Payload) -> Message:
     is_list = body.lstrip()[:1] == "["
     content = b'"parts":' + body.encode("utf-8", "surrogatepass") if is_list else b'"content":' + canonical(body)
     return parse_message(msgspec.Raw(_OPENS + b'"system",' + content + b"}"), "", in_place)
+
+
+def _breaks_off(payload: Payload) -> bool:
+    """Whether a text begins as a JSON list or object and is none, as a length limit leaves it."""
+    unfolded = _unfolded(payload)
+    return unfolded is not payload and decode(unfolded).error is not None
 
 
 def _unfolded(payload: Payload) -> Payload:

@@ -52,13 +52,18 @@ MEMORY_QUERY = ("memory.query",)
 GUARDRAIL_NAME = ("fastaiagent.guardrail.name",)
 GUARDRAIL_SAYS = ("fastaiagent.guardrail.checks", "fastaiagent.guardrail.passed")
 
+MCP_RESOURCE = ("mcp.resource.uri", "gen_ai.prompt.name", "mcp.prompt.name")
 HTTP_METHOD = ("http.request.method", "http.method")
 HTTP_URL = ("url.full", "http.url", "url.path", "http.target", "server.address")
+HTTP_SERVED = ("http.route", "http.server_name", "http.client_ip", "client.address")
 RPC_METHOD = ("rpc.method",)
-DATABASE = ("db.system.name", "db.system")
+RPC = ("rpc.service", "rpc.system", "rpc.system.name")
+FUNCTION = ("faas.invoked_name", "faas.invoked_provider", "faas.invoked_region")
+DATABASE = ("db.system.name", "db.system", "db.namespace", "db.name")
 DATABASE_OPERATION = ("db.operation.name", "db.operation")
 DATABASE_TEXT = ("db.query.text", "db.statement")
 DATABASE_RESULT = ("db.query.retrieved_documents",)
+DATABASE_TABLE = ("db.collection.name", "db.sql.table")
 MESSAGING = ("messaging.system",)
 MESSAGING_TO = ("messaging.destination.name", "messaging.destination")
 
@@ -74,9 +79,9 @@ WANTED: dict[str, str] = {
         PROMPT, SYSTEM_INSTRUCTIONS, ANSWER, ANSWER_TEXT, ANSWER_CALLS, EVENT_LIST, FINISH, MODEL, INPUT_TOKENS,
         OUTPUT_TOKENS, TOOL_NAME, TOOL_CALL_ID, TOOL_ARGUMENTS, TOOL_RESULT, TOOL_ERROR, TOOL_STATUS, DISPOSITION,
         ERROR_TYPE, ERROR_MESSAGE, TOOL_DESCRIPTION, REPLAY_CLASS, TOOL_LISTS, MCP_METHOD, RETRIEVAL_QUERY,
-        RETRIEVAL_RESULT, DATA_SOURCE, MEMORY_OPERATION, MEMORY_QUERY, GUARDRAIL_NAME, GUARDRAIL_SAYS, HTTP_METHOD,
-        HTTP_URL, RPC_METHOD, DATABASE, DATABASE_OPERATION, DATABASE_TEXT, DATABASE_RESULT, MESSAGING, MESSAGING_TO,
-        SOURCE_TRACE, REPLAY_MODE, REPLAY_SOURCE,
+        RETRIEVAL_RESULT, DATA_SOURCE, MEMORY_OPERATION, MEMORY_QUERY, GUARDRAIL_NAME, GUARDRAIL_SAYS, MCP_RESOURCE,
+        HTTP_METHOD, HTTP_URL, HTTP_SERVED, RPC_METHOD, RPC, FUNCTION, DATABASE, DATABASE_OPERATION, DATABASE_TEXT,
+        DATABASE_RESULT, DATABASE_TABLE, MESSAGING, MESSAGING_TO, SOURCE_TRACE, REPLAY_MODE, REPLAY_SOURCE,
     )
     for name in row
 }  # fmt: skip
@@ -97,6 +102,9 @@ FOREIGN_PREFIXES: tuple[tuple[str, str], ...] = (
     ("gcp.vertex.agent.", "google adk"),
     ("mlflow.", "mlflow"),
     ("langfuse.", "langfuse"),
+    ("langsmith.", "langsmith"),
+    ("genkit:", "genkit"),
+    ("braintrust.", "braintrust"),
 )
 FOREIGN_HEADS = tuple(prefix for prefix, _ in FOREIGN_PREFIXES)
 
@@ -123,6 +131,7 @@ class Role(IntEnum):
     MESSAGING = 11
     FOREIGN = 12
     REMOTE_AGENT = 13
+    REMOTE = 14
 
 
 ROLE_OF_OPERATION: dict[str, Role] = {
@@ -133,13 +142,21 @@ ROLE_OF_OPERATION: dict[str, Role] = {
     "execute_tool": Role.TOOL,
     "invoke_agent": Role.AGENT,
     "invoke_workflow": Role.WORKFLOW,
+    "tool_call": Role.TOOL,
+    "call_tool": Role.TOOL,
     "retrieval": Role.RETRIEVER,
     "search_memory": Role.MEMORY,
+    "create_memory": Role.MEMORY,
     "update_memory": Role.MEMORY,
+    "upsert_memory": Role.MEMORY,
+    "delete_memory": Role.MEMORY,
+    "create_memory_store": Role.MEMORY,
+    "delete_memory_store": Role.MEMORY,
     "handoff": Role.HANDOFF,
     "embeddings": Role.OTHER,
     "create_agent": Role.OTHER,
 }
+"""In lower case. An operation that is not here, on a span that says nothing else, is a gap."""
 ROLE_OF_RUNNER: dict[str, Role] = {
     "tool": Role.TOOL,
     "agent": Role.AGENT,
@@ -169,7 +186,21 @@ ROLE_OF_ATTRIBUTES: tuple[tuple[tuple[str, ...], Role], ...] = (
 )
 """Where no operation is named: the first row of which a span carries a name decides."""
 
-ENDED_FOR_TOOLS = frozenset({"tool_calls", "tool_call", "tool_use", "function_call"})
+ROLE_OF_CLIENT: tuple[tuple[tuple[str, ...], Role], ...] = (
+    ((*MESSAGING, *MESSAGING_TO), Role.MESSAGING),
+    ((*DATABASE, *DATABASE_OPERATION, *DATABASE_TEXT, *DATABASE_TABLE), Role.DATABASE),
+    ((*FUNCTION, *RPC, *RPC_METHOD), Role.REMOTE),
+    ((*HTTP_METHOD, "url.full", "http.url"), Role.HTTP),
+)
+"""What leaves the agent otherwise, by the first row of which a span carries a name (unless it came from outside)."""
+MCP_HOUSEKEEPING = frozenset({
+    "initialize", "ping", "tools/list", "resources/list", "resources/templates/list", "prompts/list",
+    "logging/setLevel", "server/discover",
+})  # fmt: skip
+"""Requests of MCP that reach no tool, resource or person; notifications are none either."""
+TOOL_HEADS = ("execute_tool ", "tool ")
+"""How the name of a span begins that ran a tool, where it carries nothing else."""
+
 PAUSES = ("interruptsignal", "graphinterrupt", "nodeinterrupt")
 """Exceptions that mean a pause for a person, never a failure."""
 INDETERMINATE = (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.core.jsonvalue import text_of
 from forensics.formats.shared import span_names as names
 from forensics.formats.shared.span_messages import MessageReader, Said
 from forensics.formats.shared.span_names import Role
@@ -15,11 +16,15 @@ from forensics.formats.shared.spans import Span
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CLIENT, PRODUCER, SERVER = 3, 4, 2
+SERVER, CLIENT, PRODUCER, CONSUMER = 2, 3, 4, 5
+_INBOUND = (SERVER, CONSUMER)
+_OUTBOUND = (CLIENT, PRODUCER)
 _SCOPES = frozenset({Role.AGENT, Role.TOOL})
 _CALLS = frozenset({Role.AGENT, Role.TOOL, Role.MODEL})
 AGENTS = frozenset({Role.AGENT, Role.WORKFLOW})
-OUTSIDE = frozenset({Role.RETRIEVER, Role.MEMORY, Role.HTTP, Role.DATABASE, Role.MESSAGING, Role.REMOTE_AGENT})
+_ASKED = frozenset({Role.AGENT, Role.WORKFLOW, Role.TOOL, Role.MODEL})
+_BY_CLIENT = frozenset({Role.HTTP, Role.DATABASE, Role.MESSAGING, Role.REMOTE})
+OUTSIDE = _BY_CLIENT | {Role.RETRIEVER, Role.MEMORY, Role.REMOTE_AGENT}
 """Roles that leave the agent otherwise than by a tool."""
 
 
@@ -27,34 +32,50 @@ def role_of(span: Span) -> Role:
     """By its operation, its runner, else by the attributes that it carries."""
     attributes = span.attributes
     operation = attributes.get("gen_ai.operation.name")
-    role = _OPERATIONS.get(bytes(operation)) if operation is not None else None
-    if role is not None:
-        return role
+    if operation is not None:
+        role = _OPERATIONS.get(bytes(operation)) or names.ROLE_OF_OPERATION.get(text_of(operation).strip().lower())
+        if role is not None:
+            return role
     runner = names.ROLE_OF_RUNNER.get(span.text(names.RUNNER))
     if runner is not None:
         return runner
-    if span.text(names.MCP_METHOD) == "tools/call":
-        return Role.TOOL
-    for carried, meaning in names.ROLE_OF_ATTRIBUTES:
-        if any(name in attributes for name in carried):
-            return meaning
+    method = span.text(names.MCP_METHOD)
+    if method:
+        return _mcp_role(span, method)
+    carried = _carried(span, names.ROLE_OF_ATTRIBUTES)
+    if carried is not None:
+        return carried
     if any(event.name.startswith("gen_ai.") for event in span.events):
         return Role.MODEL
-    return _client_role(span)
+    return _client_role(span, operation is not None)
 
 
-def _client_role(span: Span) -> Role:
-    if span.get(names.MESSAGING) and span.kind in (CLIENT, PRODUCER):
-        return Role.MESSAGING
-    if span.get(names.DATABASE) and span.kind != SERVER:
-        return Role.DATABASE
-    if span.foreign:
+def _mcp_role(span: Span, method: str) -> Role:
+    if method == "tools/call":
+        return Role.TOOL
+    served = span.kind in _INBOUND or method in names.MCP_HOUSEKEEPING or method.startswith("notifications/")
+    return Role.OTHER if served else Role.REMOTE
+
+
+def _client_role(span: Span, unknown_operation: bool) -> Role:  # noqa: FBT001 - asked in one place
+    """What leaves the agent by any sign, and what is not understood. What was served or consumed came from outside."""
+    inbound = span.kind in _INBOUND or (span.kind not in _OUTBOUND and span.get(names.HTTP_SERVED) is not None)
+    role = _carried(span, names.ROLE_OF_CLIENT) if not inbound else None
+    if role is not None and not (span.foreign and role in _AFTER_FOREIGN):
+        return role
+    if span.foreign or unknown_operation:
         return Role.FOREIGN
-    if span.kind == CLIENT and (span.get(names.HTTP_METHOD) or span.get(names.RPC_METHOD)):
-        return Role.HTTP
-    return Role.OTHER
+    if span.name.startswith(names.TOOL_HEADS):
+        return Role.TOOL
+    return Role.REMOTE if span.kind in _OUTBOUND else Role.OTHER
 
 
+def _carried(span: Span, table: tuple[tuple[tuple[str, ...], Role], ...]) -> Role | None:
+    return next((role for carried, role in table if any(name in span.attributes for name in carried)), None)
+
+
+_AFTER_FOREIGN = frozenset({Role.HTTP, Role.REMOTE})
+"""Roles that say less of a span than the vocabulary that it is written in."""
 _OPERATIONS = {f'"{name}"'.encode(): role for name, role in names.ROLE_OF_OPERATION.items()}
 
 
@@ -63,7 +84,7 @@ class Cast(msgspec.Struct):
 
     `within` is the nearest agent, tool or model span above, `scope` the nearest agent or tool, `agent` the nearest
     agent; `twin` maps a span that records again what another one records to that one, `twins_of` the other way round;
-    `answers` and `prompts` hold the messages of model spans.
+    `answers` and `prompts` hold the messages of model spans, `told_again` the prompts of their twins.
     """
 
     tree: Tree
@@ -78,6 +99,7 @@ class Cast(msgspec.Struct):
     clocks: Clocks
 
     spans: list[Span]
+    told_again: dict[int, list[tuple[int, Said]]] = {}
 
     def rows(self, *wanted: Role) -> list[int]:
         """The rows of these roles that are no twin, in order."""
@@ -90,6 +112,8 @@ def cast(tree: Tree, messages: MessageReader) -> Cast:
     for row, span in enumerate(tree.spans):
         if roles[row] is Role.AGENT and span.kind == CLIENT and span.parent and not tree.children[row]:
             roles[row] = Role.REMOTE_AGENT
+    for row in _around_the_agent(tree, roles):
+        roles[row] = Role.OTHER
     answers = {}
     for row, role in enumerate(roles):
         if role is Role.MODEL and (said := messages.answer(tree.spans[row])) is not None:
@@ -102,10 +126,24 @@ def cast(tree: Tree, messages: MessageReader) -> Cast:
     for row in found.rows(Role.MODEL):
         for one in (row, *found.twins_of.get(row, ())):
             said = messages.prompt(tree.spans[one])
-            if said is not None:
+            if said is not None and row in found.prompts:
+                found.told_again.setdefault(row, []).append((one, said))
+            elif said is not None:
                 found.prompts[row] = said
-                break
     return found
+
+
+def _around_the_agent(tree: Tree, roles: list[Role]) -> list[int]:
+    """Requests inside which an agent acts, and of which nothing says that they were sent: they came from outside."""
+    acts = [role in _ASKED for role in roles]
+    for row in reversed(tree.down):
+        if acts[row] and tree.parent[row] != NO_PARENT:
+            acts[tree.parent[row]] = True
+    return [
+        row
+        for row, span in enumerate(tree.spans)
+        if acts[row] and roles[row] in _BY_CLIENT and span.kind not in _OUTBOUND
+    ]
 
 
 # twins: one call that two instrumentations recorded ------------------------------------------------------------------
@@ -160,4 +198,10 @@ def _model_twins(found: Cast, over: int, inner: list[int]) -> Iterator[tuple[int
 
 def tool_name(span: Span) -> str:
     """The tool that a span ran: its attribute, else its name without the operation."""
-    return span.text(names.TOOL_NAME) or span.name.removeprefix("execute_tool ").removeprefix("tool.") or "tool"
+    return span.text(names.TOOL_NAME) or named_tool(span.name) or "tool"
+
+
+def named_tool(name: str) -> str:
+    """The tool in the name of a span, without the operation before it."""
+    head = next((head for head in (*names.TOOL_HEADS, "tool.") if name.startswith(head)), "")
+    return name[len(head) :].strip()

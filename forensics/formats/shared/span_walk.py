@@ -15,7 +15,7 @@ from forensics.core.agreement import agree
 from forensics.core.build import Spot
 from forensics.core.classes import ToolFacts
 from forensics.core.evidence import Basis
-from forensics.core.jsonvalue import decode, text_of, unfold
+from forensics.core.jsonvalue import raw, text_of, unfold
 from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE, Boundary, Payload, StepKind
 from forensics.formats.shared import span_names as names
@@ -28,6 +28,7 @@ from forensics.formats.shared.span_order import NO_PARENT, Event, build_tree
 from forensics.formats.shared.span_roles import AGENTS, OUTSIDE, cast
 from forensics.formats.shared.span_sequence import Sequence
 from forensics.formats.shared.span_structure import check_structure, distinct, note
+from forensics.formats.shared.wholeness import cut_short, ends_in_calls, finish_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -95,6 +96,7 @@ class TraceWalk:
         self._running: dict[int, tuple[Lane, int, Execution]] = {}
         self._told_errors: set[str] = set()
         self._silent: set[int] = set()
+        self._awaited: dict[str, tuple[Span, int]] = {}
 
     def run(self) -> None:
         """Walk the trace."""
@@ -104,6 +106,8 @@ class TraceWalk:
         self.two_events = sequence.two_events
         for event in sequence.events:
             self._visit(event)
+        for key in list(self._awaited):
+            self._settle(key)
         self._say_what_is_not_read()
         self._say_how_it_ended()
 
@@ -242,8 +246,12 @@ class TraceWalk:
         scope.asked_model = True
         self.facts.read(span, self.scopes.server(row))
         lane = self._feed(scope, prompt, span)
+        self._show_twins(row, lane)
+        self._settle(scope.key)
         if (prompt is not None and prompt.cut) or (answer is not None and answer.cut):
-            self._say_cut(span)
+            self._say_cut(span, "a text of the span {} is cut inside its JSON")
+        if span.lost and (prompt is None or answer is None or "attributes" in span.lost):
+            self._say_cut(span, f"the exporter left out {span.lost} of the span {{}}")
         model = span.text(names.MODEL)
         if answer is not None:
             message = answer.messages[0]
@@ -252,9 +260,19 @@ class TraceWalk:
             scope.last_text = self.last_text = message.text
             self._check_finish(span, message)
         elif failure_of(span) is None:
-            self.builder.silent_turn(lane, Spot(span.place, span.pointer, span.ended_at), model=model)
+            turn = self.builder.silent_turn(lane, Spot(span.place, span.pointer, span.ended_at), model=model)
             self._silent.add(row)
+            self._check_silent(scope, span, turn)
         self._tell_error(row)
+
+    def _show_twins(self, row: int, lane: Lane) -> None:
+        """What a second record of this model turn shows of results must be what the first one shows."""
+        for twin, said in self.cast.told_again.get(row, ()):
+            spot = Spot(self.spans[twin].place, said.pointer, self.spans[twin].start)
+            for message in said.messages:
+                for part in message.results:
+                    at = spot.down(message.pointer + part.pointer)
+                    self.builder.show(lane, part.recorded_id, part.tool, part.payload, at)
 
     def _feed(self, scope: Scope, said: Said | None, span: Span) -> Lane:
         lane = self.scopes.shown(scope, said)
@@ -273,17 +291,33 @@ class TraceWalk:
                 return
 
     def _check_finish(self, span: Span, message: Message) -> None:
-        """A turn that ended to call tools and shows none is a gap (CONTRACT)."""
-        if message.calls:
-            return
-        told = span.payload(names.FINISH)
-        said = unfold(decode(told).value) if told is not None else message.finish
-        ends = said if isinstance(said, list) else [said]
-        if any(isinstance(end, str) and end in names.ENDED_FOR_TOOLS for end in ends):
-            self.builder.gap("evidence_gap", "the turn ended to call tools and shows none", span.spot)
+        """A turn whose output was cut, or that ended to call tools and shows none, is a gap (CONTRACT)."""
+        words = (*finish_words(span.payload(names.FINISH)), *finish_words(raw(message.finish)))
+        why = cut_short(words, calls=bool(message.calls))
+        if why:
+            self.builder.gap("evidence_gap", why, span.spot)
 
-    def _say_cut(self, span: Span) -> None:
-        message = f"a text of the span {one_line(span.name, 60)} is cut inside its JSON"
+    def _check_silent(self, scope: Scope, span: Span, turn: int) -> None:
+        """A turn whose output was not captured may still say how it ended: where it was to call tools, a later prompt
+        or an execution must tell of them.
+        """
+        words = finish_words(span.payload(names.FINISH))
+        if ends_in_calls(words) and not self.builder.spans_are_complete:
+            self._awaited[scope.key] = (span, turn)
+            return
+        why = cut_short(words, calls=False)
+        if why:
+            self.builder.gap("evidence_gap", why, span.spot)
+
+    def _settle(self, key: str) -> None:
+        """The next turn of a conversation, or its end: what the silent one before asked for must have been told."""
+        span, turn = self._awaited.pop(key, (None, NOWHERE))
+        if span is not None and turn in self.builder.trace.silent_turns:
+            why = "a turn whose output was not captured ended to call tools, and no execution follows it"
+            self.builder.gap("evidence_gap", why, span.spot)
+
+    def _say_cut(self, span: Span, told: str) -> None:
+        message = told.format(one_line(span.name, 60))
         note(self.builder, "truncated_payload", message, [span])
         self.builder.gap("truncated_payload", message, span.spot)
 
@@ -295,6 +329,7 @@ class TraceWalk:
             self.builder.end(lane, call, ran)
             return
         span, server = self.spans[row], self.scopes.server(row)
+        self._awaited.pop(self.scopes.around(row).key, None)
         spans = [span, *(self.spans[twin] for twin in self.cast.twins_of.get(row, ()))]
         ran = tool_execution(spans, server, Boundary.SUB_AGENT if row in self.around_agents else Boundary.TOOL)
         lane = self.scopes.asked(self.scopes.around(row), ran.tool, ran.recorded_id or "")
@@ -331,7 +366,7 @@ class TraceWalk:
         """A trace of which nothing can be interpreted must not look like one without calls."""
         unread = [row for row in range(len(self.spans)) if self._is_unread(row)]
         if unread:
-            vocabularies = ", ".join(sorted({self.spans[row].foreign for row in unread}))
+            vocabularies = ", ".join(sorted({_vocabulary(self.spans[row]) for row in unread}))
             message = f"{len(unread)} spans in a vocabulary that is not read: {vocabularies}"
             spot = self.spans[unread[0]].spot
             self.build.once("dialect", message, spot)
@@ -339,10 +374,13 @@ class TraceWalk:
         elif all(role is Role.OTHER for role in self.cast.roles):
             message = "no span of this trace says what an agent did in a vocabulary that is read"
             self.builder.gap("evidence_gap", message, self.spans[0].spot)
+        elif not self.builder.trace.turns and not self.builder.gaps:
+            message = "no model turn is recorded: who asked for what ran, and for what else, is not in the evidence"
+            self.builder.gap("evidence_gap", message, self.spans[0].spot)
 
     def _is_unread(self, row: int) -> bool:
         span, role = self.spans[row], self.cast.roles[row]
-        if not span.foreign or row in self.cast.twin:
+        if row in self.cast.twin or not (span.foreign or role is Role.FOREIGN):
             return False
         if role is Role.MODEL:
             return row in self._silent
@@ -360,6 +398,10 @@ class TraceWalk:
             trace.ended_normally = False
         elif roots and all(s.end >= 0 for s in roots):
             trace.ended_normally = True
+
+
+def _vocabulary(span: Span) -> str:
+    return span.foreign or f"the operation {one_line(span.text(names.OPERATION), 40)}"
 
 
 _DIGITS = 16  # of a count of tokens that is to be believed

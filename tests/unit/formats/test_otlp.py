@@ -340,8 +340,8 @@ def test_log_records_are_named_and_hide_no_span(read: Read, tmp_path: Path) -> N
 
 def test_other_signals_are_counted_and_named(read: Read, tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    logs, metrics = {"resourceLogs": [{"scopeLogs": []}]}, {"resourceMetrics": [{"scopeMetrics": []}]}
-    path.write_text("\n".join(json.dumps(line) for line in (otlp(RUN), logs, metrics, logs, {})))
+    logs, metrics = (json.dumps({f"resource{kind}": [{"resource": {}}]}) for kind in ("Logs", "Metrics"))
+    path.write_text("\n".join((json.dumps(otlp(RUN)), logs, metrics, logs, "{}")))
     reading = read(path)
     assert [f.message.split(" not read")[0] for f in reading.findings] == [
         "2 requests of log records",
@@ -673,3 +673,218 @@ def test_an_agent_that_goes_on_in_a_second_run_counts_its_calls_once(read_otlp: 
     assert codes(reading) == []
     assert len(reading.traces[0].calls) == 1
     assert reading.counts.model_calls == 3
+
+
+# what one call or turn says against itself, or says that it lacks ---------------------------------------------------
+
+
+def changed(one: dict[str, Any], /, **more: object) -> dict[str, Any]:
+    """A span with other attributes (None: without that one); names have two underscores for a dot."""
+    named = {k.replace("__", "."): v for k, v in more.items()}
+    kept = [a for a in one["attributes"] if a["key"] not in named]
+    return {**one, "attributes": [*kept, *({"key": k, "value": value(v)} for k, v in named.items() if v is not None)]}
+
+
+def blocks(reading: Reading) -> list[str]:
+    return [b.code for t in reading.traces for c in t.calls for b in c.blocks]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"tool__name": "refund"},
+        {"tool__result": "refused"},
+        {"tool__args": '{"n": 2}'},
+        {"tool_arguments": "{}"},
+    ],
+)
+def test_two_dialects_in_one_span_that_disagree_are_a_contradiction(read_otlp: Read, more: dict[str, object]) -> None:
+    reading = read_otlp(*RUN[:2], changed(RUN[2], **more), RUN[3])
+    assert codes(reading) == ["inconsistent_tuple"]
+    assert blocks(reading) == ["inconsistent_tuple"]
+
+
+def test_two_dialects_that_agree_are_one(read_otlp: Read) -> None:
+    same = changed(
+        RUN[2], tool__name="shop.charge", tool__result="{'id': 'ch_1'}", tool__args='{"n": 1, "retry": true}'
+    )
+    assert not codes(read_otlp(*RUN[:2], same, RUN[3]))
+
+
+def test_a_name_of_the_span_that_names_another_tool_is_a_contradiction(read_otlp: Read) -> None:
+    reading = read_otlp(*RUN[:2], {**RUN[2], "name": "execute_tool refund"}, RUN[3])
+    assert blocks(reading) == ["inconsistent_tuple"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"gen_ai__tool__name": "refund"},
+        {"gen_ai__tool__call__arguments": '{"n": 2}'},
+        {"gen_ai__tool__call__result": "refused"},
+    ],
+)
+def test_a_second_record_of_one_execution_that_disagrees_is_a_contradiction(
+    read_otlp: Read, more: dict[str, object]
+) -> None:
+    inner = changed({**RUN[2], "spanId": f"{9:016x}", "parentSpanId": RUN[2]["spanId"], "name": "call"}, **more)
+    reading = read_otlp(*RUN, inner)
+    assert len(reading.traces[0].calls) == 1
+    assert codes(reading) == ["inconsistent_tuple"]
+    assert blocks(reading) == ["inconsistent_tuple"]
+
+
+def test_a_second_record_of_one_turn_that_shows_another_result_is_a_conflict(read_otlp: Read) -> None:
+    prompt = [asks("pay"), says("", ("c1", "charge", {"n": 1})), shows("c1", "refused")]
+    reading = read_otlp(*RUN, chat(9, 4, 5_000, prompt))
+    assert codes(reading) == ["conflicting_results"]
+    assert blocks(reading) == ["conflicting_results"]
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter", "max_tokens", "MAX_TOKENS"])
+@pytest.mark.parametrize("captured", [True, False])
+def test_an_output_that_was_cut_is_a_gap(read_otlp: Read, reason: str, *, captured: bool) -> None:
+    answer = [says("paid")] if captured else None
+    last = chat(4, 1, 5_000, [asks("pay")], answer, gen_ai__response__finish_reasons=[reason])
+    assert [(g.code, g.hides) for g in read_otlp(RUN[0], last).gaps] == [("evidence_gap", True)]
+
+
+def test_a_silent_turn_that_ended_to_call_tools_must_be_followed_by_one(read_otlp: Read) -> None:
+    silent = chat(4, 1, 5_000, gen_ai__response__finish_reasons=["tool_calls"])
+    ran = tool(5, 1, 6_000, "charge", gen_ai__tool__call__result="x")
+    after = chat(6, 1, 7_000, gen_ai__response__finish_reasons=["stop"])
+    shown = chat(6, 1, 7_000, [asks("pay"), says("", ("c2", "charge", {})), shows("c2", "x")], [says("ok")])
+    asked = [chat(2, 1, 10, [asks("pay")], [says("wait")])]
+    assert [g.code for g in read_otlp(RUN[0], *asked, silent).gaps] == ["evidence_gap"]
+    assert [g.code for g in read_otlp(RUN[0], *asked, silent, after).gaps] == ["evidence_gap"]
+    assert not read_otlp(RUN[0], *asked, silent, ran, after).gaps
+    assert not read_otlp(RUN[0], *asked, silent, shown).gaps
+
+
+@pytest.mark.parametrize(("row", "found"), [(1, ["evidence_gap"]), (2, []), (3, ["evidence_gap"])])
+def test_attributes_that_the_exporter_dropped_refuse(read_otlp: Read, row: int, found: list[str]) -> None:
+    reading = read_otlp(*RUN[:row], {**RUN[row], "droppedAttributesCount": 1}, *RUN[row + 1 :])
+    assert codes(reading) == ["truncated_payload"]
+    assert ["evidence_gap" for g in reading.gaps if g.hides] == found
+    assert blocks(reading) == ([] if found else ["truncated_payload"])
+
+
+def test_a_redacted_result_is_not_captured(read_otlp: Read) -> None:
+    hidden = changed(RUN[2], gen_ai__tool__call__result="[REDACTED]")
+    (call,) = read_otlp(*RUN[:2], hidden).traces[0].calls
+    assert (call.outcome, call.absence, call.result) == (Outcome.ABSENT, Absence.REDACTED, None)
+    (call,) = read_otlp(*RUN[:2], hidden, RUN[3]).traces[0].calls
+    assert call.outcome is Outcome.RECORDED
+    assert call.result is not None
+    assert value_of(call.result) == {"id": "ch_1"}
+    prompt = [asks("pay"), says("", ("c1", "charge", {"n": 1})), shows("c1", "[REDACTED]")]
+    (call,) = read_otlp(*RUN[:2], hidden, chat(4, 1, 5_000, prompt, [says("ok")])).traces[0].calls
+    assert (call.outcome, call.blocks) == (Outcome.ABSENT, ())
+
+
+def test_redacted_arguments_are_damaged(read_otlp: Read) -> None:
+    hidden = [changed(RUN[2], gen_ai__tool__call__arguments='{"n": "[REDACTED]"}')]
+    asked = chat(2, 1, 10, [asks("pay")], [says("", ("c1", "charge", {"n": "[REDACTED]"}))])
+    assert "redaction_damage" in blocks(read_otlp(RUN[0], asked, *hidden))
+
+
+def test_a_redacted_answer_is_a_silent_turn(read_otlp: Read) -> None:
+    reading = read_otlp(RUN[0], changed(RUN[1], gen_ai__output__messages="[REDACTED]"), *RUN[2:])
+    assert [c.occurrence for c in reading.traces[0].calls] == ["0.0"]
+    assert reading.counts.model_calls == 2
+
+
+# what leaves the agent, by any sign -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [None, 0, 1, 3, "SPAN_KIND_CLIENT"])
+@pytest.mark.parametrize(
+    ("attributes", "name", "boundary"),
+    [
+        ({"http__request__method": "POST", "url__full": "https://a/x?q"}, "POST https://a/x", Boundary.HTTP),
+        ({"url__full": "https://a/x"}, "https://a/x", Boundary.HTTP),
+        ({"messaging__system": "kafka", "messaging__destination__name": "orders"}, "kafka orders", Boundary.MESSAGING),
+        ({"db__statement": "DELETE FROM t"}, "span", Boundary.DATABASE),
+        ({"db__query__text": "DELETE FROM t", "db__namespace": "shop"}, "shop", Boundary.DATABASE),
+        ({"rpc__system": "grpc", "rpc__service": "Pay", "rpc__method": "Charge"}, "Pay/Charge", Boundary.HTTP),
+        ({"rpc__service": "Pay"}, "Pay", Boundary.HTTP),
+        ({"faas__invoked_name": "charge"}, "charge", Boundary.HTTP),
+        ({"mcp__method__name": "resources/read"}, "resources/read", Boundary.HTTP),
+        ({"mcp__method__name": "sampling/createMessage"}, "sampling/createMessage", Boundary.HTTP),
+        ({"gen_ai__operation__name": "delete_memory"}, "memory.delete_memory", Boundary.MEMORY),
+        ({"gen_ai__operation__name": "Create_Memory"}, "memory.Create_Memory", Boundary.MEMORY),
+        ({"gen_ai__operation__name": "EXECUTE_TOOL", "tool__name": "pay"}, "pay", Boundary.TOOL),
+    ],
+)
+def test_what_leaves_the_agent_is_seen_whatever_its_kind(
+    read_otlp: Read, attributes: dict[str, object], name: str, boundary: Boundary, kind: object
+) -> None:
+    more = {} if kind is None else {"kind": kind}
+    reading = read_otlp(*RUN, {**span(9, 1, 6_000, "span", **attributes), **more})
+    call = reading.traces[0].calls[-1]
+    assert (call.tool, call.boundary) == (name, boundary)
+
+
+@pytest.mark.parametrize("name", ["execute_tool pay", "tool pay"])
+def test_a_span_that_is_merely_named_after_a_tool_is_its_execution(read_otlp: Read, name: str) -> None:
+    call = read_otlp(*RUN, span(9, 1, 6_000, name)).traces[0].calls[-1]
+    assert (call.tool, call.outcome) == ("pay", Outcome.ABSENT)
+
+
+def test_a_client_span_leaves_the_agent_whatever_it_carries(read_otlp: Read) -> None:
+    call = read_otlp(*RUN, {**span(9, 1, 6_000, "smtp send", net__peer__name="mail"), "kind": 3}).traces[0].calls[-1]
+    assert (call.tool, call.boundary) == ("smtp send", Boundary.HTTP)
+
+
+@pytest.mark.parametrize("operation", ["think_hard", "rerank"])
+def test_an_operation_that_is_not_known_is_a_gap(read_otlp: Read, operation: str) -> None:
+    (gap,) = read_otlp(*RUN, span(9, 1, 6_000, "x", gen_ai__operation__name=operation)).gaps
+    assert operation in gap.message
+
+
+def test_what_came_from_outside_is_no_boundary_call(read_otlp: Read) -> None:
+    http = {"http__request__method": "POST", "http__route": "/chat"}
+    inside = [{**s, "parentSpanId": s.get("parentSpanId", f"{9:016x}")} for s in RUN]
+    reading = read_otlp(
+        span(9, None, 0, "POST /chat", http__request__method="POST", url__full="https://a/chat"),
+        *inside,
+        {**span(10, 1, 6_000, "POST /tool", http__request__method="POST"), "kind": 2},
+        {**span(11, 1, 6_000, "orders process", messaging__system="kafka"), "kind": 5},
+        {**span(12, 1, 6_000, "SELECT", db__system="pg"), "kind": "SPAN_KIND_SERVER"},
+        span(13, 1, 6_000, "served", **http),
+        span(14, 1, 6_000, "tools/list", mcp__method__name="tools/list"),
+        span(15, 1, 6_000, "progress", mcp__method__name="notifications/progress"),
+        span(16, 3, 25, "POST", http__request__method="POST", url__full="https://pay/x"),
+        {**span(17, 4, 5_100, "POST", http__request__method="POST", url__full="https://model/x"), "kind": 3},
+    )
+    assert [c.tool for c in reading.traces[0].calls] == ["charge"]
+
+
+# what is missing ------------------------------------------------------------------------------------------------------
+
+
+def test_a_call_without_any_model_turn_is_a_gap(read_otlp: Read) -> None:
+    alone = {k: v for k, v in RUN[2].items() if k != "parentSpanId"}
+    reading = read_otlp(alone)
+    assert len(reading.traces[0].calls) == 1
+    assert [(g.code, g.hides) for g in reading.gaps] == [("evidence_gap", True)]
+
+
+def test_a_turn_that_asked_for_what_ran_and_has_no_record_is_a_gap(read_otlp: Read) -> None:
+    reading = read_otlp(RUN[0], *RUN[2:])
+    assert [g.code for g in reading.gaps] == ["evidence_gap"]
+
+
+@pytest.mark.parametrize("what", ["gen_ai.choice", "gen_ai.assistant.message"])
+def test_an_event_cut_inside_its_json_is_a_gap(read_otlp: Read, what: str) -> None:
+    field = "message" if what == "gen_ai.choice" else "tool_calls"
+    cut = {"name": what, "attributes": [{"key": field, "value": value('[{"id": "c1", "function": {"na')}]}
+    reading = read_otlp(RUN[0], {**chat(2, 1, 10), "events": [cut]})
+    assert [g.code for g in reading.gaps] == ["truncated_payload"]
+    assert codes(reading) == ["truncated_payload"]
+
+
+def test_a_list_of_events_that_is_cut_is_a_gap(read_otlp: Read) -> None:
+    events = json.dumps([{"event.name": "gen_ai.choice", "index": 0, "message": {"content": "x"}}])
+    assert not read_otlp(RUN[0], chat(2, 1, 10, events=events)).gaps
+    assert "truncated_payload" in [g.code for g in read_otlp(RUN[0], chat(2, 1, 10, events=events[:-4])).gaps]
