@@ -19,7 +19,7 @@ from forensics.rules.descriptions import DescriptionReader
 from forensics.rules.members import Holding, MemberRules
 from forensics.rules.model import Pack, ToolRule
 from forensics.rules.names import NameReader
-from forensics.rules.packs import extra_files, read_packs, shipped_files
+from forensics.rules.packs import extra_files, read_packs, shipped_files, shipped_tables
 from forensics.rules.shapes import Shapes
 from forensics.rules.words import Hit, Lexicon
 
@@ -182,12 +182,12 @@ class CallRules:
 
 def load_rules(extra: Sequence[Path] = ()) -> RuleSet:
     """The shipped packs, and those in `extra` (files, or folders of *.yaml). Raises RuleError with every fault."""
-    return RuleSet(*read_packs((*shipped_files(), *extra_files(extra)))) if extra else _shipped()
+    return RuleSet(*read_packs((*shipped_files(), *extra_files(extra)), shipped_tables())) if extra else _shipped()
 
 
 @lru_cache(maxsize=1)
 def _shipped() -> RuleSet:
-    return RuleSet(*read_packs(shipped_files()))
+    return RuleSet(*read_packs(shipped_files(), shipped_tables()))
 
 
 def _compiled(rule: ToolRule, pack: str) -> _Compiled:

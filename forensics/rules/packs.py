@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Rule = WordRule | ToolRule | ShapeRule
 FOLDERS = ("words", "tools", "handles")
+TABLES = ("proofs",)
+"""Folders whose files are no packs and decide all the same: they count in the digest."""
 
 
 def shipped_folder() -> Traversable:
@@ -30,16 +32,26 @@ def shipped_folder() -> Traversable:
 
 def shipped_files() -> tuple[tuple[str, bytes], ...]:
     """(name, content) of every shipped pack, sorted by name."""
+    found = _files_in(FOLDERS)
+    if not found:
+        raise rule_error(["rules:1:1: the shipped rule packs are not there"])
+    return found
+
+
+def shipped_tables() -> tuple[tuple[str, bytes], ...]:
+    """(name, content) of every shipped table that is no pack, sorted by name."""
+    return _files_in(TABLES)
+
+
+def _files_in(folders: tuple[str, ...]) -> tuple[tuple[str, bytes], ...]:
     root = shipped_folder()
     found = [
         (f"rules/{folder}/{entry.name}", entry.read_bytes())
-        for folder in FOLDERS
+        for folder in folders
         if (root / folder).is_dir()
         for entry in (root / folder).iterdir()
         if entry.name.endswith(".yaml")
     ]
-    if not found:
-        raise rule_error(["rules:1:1: the shipped rule packs are not there"])
     return tuple(sorted(found))
 
 
@@ -55,12 +67,18 @@ def extra_files(paths: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
                 raise rule_error([f"{name}:1:1: {error.strerror or 'not readable'}"]) from None
 
 
-def read_packs(files: Iterable[tuple[str, bytes]]) -> tuple[tuple[Pack, ...], str]:
-    """Every pack and the digest over their contents. Raises RuleError with the faults of all files at once."""
+def read_packs(
+    files: Iterable[tuple[str, bytes]], tables: Iterable[tuple[str, bytes]] = ()
+) -> tuple[tuple[Pack, ...], str]:
+    """Every pack and the digest over their contents and those of the tables beside them. Raises RuleError with the
+    faults of all files at once.
+    """
     packs: list[Pack] = []
     faults: list[str] = []
     seen: dict[str, str] = {}
     digest = hashlib.sha256()
+    for name, data in tables:
+        digest.update(f"{name}\0{len(data)}\0".encode() + data)
     for name, data in files:
         digest.update(f"{name}\0{len(data)}\0".encode() + data)
         try:

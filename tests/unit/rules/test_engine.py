@@ -14,7 +14,7 @@ from forensics.core.classes import ClassEvidence, Effect, RestsOn, Scope, Source
 from forensics.core.policy import BasePolicy, Policy, ToolEntry, TrustEntry
 from forensics.errors import RuleError
 from forensics.rules import load_rules
-from forensics.rules.packs import read_packs, shipped_files
+from forensics.rules.packs import read_packs, shipped_files, shipped_tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -249,10 +249,13 @@ def test_a_missing_pack_is_named(tmp_path: Path) -> None:
 def test_the_digest_is_of_the_contents_in_a_fixed_order() -> None:
     files = shipped_files()
     assert list(files) == sorted(files)
-    assert RULES.digest == read_packs(files)[1]
+    tables = shipped_tables()
+    assert RULES.digest == read_packs(files, tables)[1]
     assert RULES.digest.startswith("sha256:")
     changed = ((files[0][0], files[0][1] + b"# more\n"), *files[1:])
-    assert read_packs(changed)[1] != RULES.digest
+    assert read_packs(changed, tables)[1] != RULES.digest
+    longer = ((tables[0][0], tables[0][1] + b"# more\n"), *tables[1:])
+    assert read_packs(files, longer)[1] != RULES.digest
 
 
 def test_loading_takes_well_under_a_tenth_of_a_second() -> None:
