@@ -1,8 +1,8 @@
-"""Which of the values minted so far does a run of a text name? An index by the run at which a value is recognised.
+"""Which values does a run of a text name? A watch list of the runs by which the values minted so far are recognised.
 
-Most values are one run and are found by one lookup. A value with other characters (a timestamp, a URL) is found by its
-longest run, its anchor; the text around that run is then looked up whole, so that a thousand values that share an
-anchor cost no more than one.
+Most values are one run. A value with other characters (a timestamp, a URL) is recognised by its longest run, its
+anchor; the text around that run is then looked up whole, so that a thousand values that share an anchor cost no more
+than one.
 """
 
 from __future__ import annotations
@@ -14,103 +14,85 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from forensics.analysis.occurrences import Occurrences
+
 Naming = tuple[int, str]
 """The index of a value, and how it is written: verbatim, case, embedded."""
 
-_SHORTEST_PIECE = 4
-_LONGEST_HOLDER = 512
+_BEST_FIRST = ("verbatim", "case", "embedded")
 
 
 class _Around(msgspec.Struct, gc=False):
     """The values around one anchor. `shapes` tells where it stands in them (offset, length of the value)."""
 
+    anchor: bytes
     shapes: dict[tuple[int, int], None]
     exact: dict[bytes, int]
     folded: dict[bytes, int]
 
 
 class Minted:
-    """The values minted so far, each with an index of the caller's."""
+    """The values minted so far, each with an index of the caller's. `watched` are the runs that may name one: only runs
+    that stand in the trace are watched for, so a value that never comes back costs nothing.
+    """
 
-    def __init__(self) -> None:
-        self._runs: dict[bytes, int] = {}
-        self._other_case: dict[bytes, tuple[int, ...]] = {}
+    def __init__(self, occurrences: Occurrences) -> None:
+        self.watched: set[bytes] = set()
+        self._occurrences = occurrences
+        self._named: dict[bytes, dict[int, str]] = {}
         self._around: dict[bytes, _Around] = {}
-        self._ends: set[bytes] = set()
 
-    def __bool__(self) -> bool:
-        return bool(self._runs or self._around)
-
-    def add(self, index: int, value: bytes, anchor: bytes) -> None:
-        """Note a value that is recognised by `anchor`, a run of it."""
-        folded = anchor.lower()
+    def add(self, index: int, value: bytes, anchor: bytes, row: int) -> None:
+        """Watch for a value that is recognised by `anchor`, a run of it, after `row`."""
+        told = self._occurrences
+        others = told.other_case.get(anchor.lower(), ())
         if value != anchor:
-            around = self._around.setdefault(folded, _Around({}, {}, {}))
-            self._around[anchor] = around
-            around.shapes[value.find(anchor), len(value)] = None
-            around.exact.setdefault(value, index)
-            around.folded.setdefault(value.lower(), index)
+            self._add_around(index, value, (anchor, *others))
             return
-        self._runs.setdefault(value, index)
-        if folded != value:
-            self._other_case[folded] = (*self._other_case.get(folded, ()), index)
-        pieces = value.replace(b"_", b"-").split(b"-")
-        self._ends.add(pieces[0])
-        self._ends.add(pieces[-1])
+        if told.last.get(anchor, row) > row:
+            self._watch(anchor, index, "verbatim")
+        for other in others:
+            if other != anchor:
+                self._watch(other, index, "case")
+        for holder in told.holders.get(anchor, ()):
+            self._watch(holder, index, "embedded")
 
-    def knows(self, value: bytes, anchor: bytes) -> bool:
-        """Whether this very value was minted."""
-        if value == anchor:
-            return value in self._runs
-        around = self._around.get(anchor.lower())
-        return around is not None and value in around.exact
+    def _watch(self, run: bytes, index: int, written: str) -> None:
+        self.watched.add(run)
+        self._named.setdefault(run, {}).setdefault(index, written)
 
-    def has(self, run: bytes) -> bool:
-        """Whether a run is a value or the anchor of one, as it was minted or in lower case."""
-        return run in self._runs or run in self._other_case or run in self._around
-
-    def names(self, run: bytes) -> bool:
-        """Whether a run names a value, in whatever case, or is the anchor of one."""
-        return self.has(run) or self.has(run.lower())
+    def _add_around(self, index: int, value: bytes, anchors: tuple[bytes, ...]) -> None:
+        around = self._around.get(anchors[0])
+        if around is None:
+            around = _Around(anchors[0].lower(), {}, {}, {})
+            self._around.update((anchor, around) for anchor in anchors)
+            self.watched.update(anchors)
+        folded = value.lower()
+        around.shapes[folded.find(around.anchor), len(value)] = None
+        around.exact.setdefault(value, index)
+        around.folded.setdefault(folded, index)
 
     def named(self, run: bytes, text: bytes) -> Iterator[Naming]:
-        """The values that a run of this text names."""
-        folded = run.lower()
-        index = self._runs.get(run)
-        if index is not None:
-            yield index, "verbatim"
-        elif folded in self._runs:
-            yield self._runs[folded], "case"
-        if index is None or run == folded:
-            yield from ((other, "case") for other in self._other_case.get(folded, ()))
-        if folded in self._around:
-            yield from _standing_around(self._around[folded], folded, text)
-
-    def embedded(self, run: bytes) -> Iterator[Naming]:
-        """The values at the start or the end of a longer run (`page-pg_8812`, `pg_8812-copy`)."""
-        if len(run) > _LONGEST_HOLDER:
-            return
-        pieces = run.replace(b"_", b"-").split(b"-")
-        if pieces[0] not in self._ends and pieces[-1] not in self._ends:
-            return
-        cut = -1
-        for piece in pieces[:-1]:
-            cut += len(piece) + 1
-            for part in (run[:cut], run[cut + 1 :]):
-                if len(part) >= _SHORTEST_PIECE and part in self._runs:
-                    yield self._runs[part], "embedded"
+        """The values that a run of this text names, as well as any is written."""
+        named = self._named.get(run)
+        if named is not None:
+            best = min(named.values(), key=_BEST_FIRST.index)
+            yield from ((index, written) for index, written in named.items() if written == best)
+        around = self._around.get(run)
+        if around is not None:
+            yield from _standing_around(around, text)
 
 
-def _standing_around(around: _Around, anchor: bytes, text: bytes) -> Iterator[Naming]:
-    """The values that stand around an anchor (in lower case) in a text."""
+def _standing_around(around: _Around, text: bytes) -> Iterator[Naming]:
+    """The values that stand around an anchor in a text."""
     folded = text.lower()
-    at = folded.find(anchor)
+    at = folded.find(around.anchor)
     while at >= 0:
         for before, length in around.shapes:
-            start = at - before
-            index = around.exact.get(text[start : start + length]) if start >= 0 else None
+            start = max(at - before, 0)
+            index = around.exact.get(text[start : start + length])
             if index is not None:
                 yield index, "verbatim"
-            elif start >= 0 and (other := around.folded.get(folded[start : start + length])) is not None:
+            elif (other := around.folded.get(folded[start : start + length])) is not None:
                 yield other, "case"
-        at = folded.find(anchor, at + len(anchor))
+        at = folded.find(around.anchor, at + len(around.anchor))

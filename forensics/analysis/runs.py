@@ -67,10 +67,4 @@ def plain_bytes(payload: Payload) -> bytes:
 def anchor_of(value: str) -> bytes | None:
     """The run by which a value is found: its longest, the first of equals; None where it has no ASCII run."""
     data = value.encode("utf-8", "surrogatepass")
-    if _RUN.fullmatch(data):
-        return data.strip(b"-_") or data
-    found = all_runs(data)
-    if not found:
-        return None
-    longest = max(found, key=len)
-    return longest.strip(b"-_") or longest
+    return data if _RUN.fullmatch(data) else max(all_runs(data), key=len, default=None)

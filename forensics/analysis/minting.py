@@ -1,0 +1,205 @@
+"""Which values does a result bring into the trace? What no earlier text held (the first-seen rule) and what looks like
+a value that a tool made; short values and numbers of running text only when a later argument holds them.
+
+The rules that decide precision are those of PERFORMANCE section 4. The runs of a value that is recognised whole are no
+values of their own: a timestamp brings no `21` and no `312Z`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.analysis.runs import anchor_of
+from forensics.analysis.texts import encoded
+from forensics.core.classes import Effect
+from forensics.core.handles import REFERENCE, Handle, Use
+from forensics.core.leaves import pointer_of
+from forensics.core.times import from_text
+from forensics.core.trace import NOWHERE, StepKind
+
+if TYPE_CHECKING:
+    from forensics.analysis.minted import Minted
+    from forensics.analysis.occurrences import Occurrences
+    from forensics.analysis.runs import Runs
+    from forensics.analysis.texts import Text
+    from forensics.core.classes import Classes
+    from forensics.core.leaves import Leaf
+    from forensics.core.trace import Call, Trace
+    from forensics.rules.engine import RuleSet
+
+_WITH_DIGIT = re.compile(r"[^\s0-9]*[0-9]\S*").fullmatch
+_ONE_WORD = re.compile(r"\S+").fullmatch
+_DIGIT = re.compile(b"[0-9]").search
+_FRACTION = re.compile(b"[0-9]{1,9}Z").fullmatch  # of a second: the end of a timestamp
+_SHORTEST_RUN = 2
+_LONGEST_RUN = 200
+_LONGEST_VALUE = 4096
+_TELLING_NUMBER = 6
+_NEW_BY_SHAPE = frozenset({"uuid", "ulid", "cursor", "token", "url", "presigned-url", "jwt"})
+_CLOCK = "timestamp"
+_WINDOW = 5 * 10**9
+
+
+class Origin(msgspec.Struct, frozen=True, gc=False):
+    """The result that a value stands in: its call and its step, and the branch: the first model turn after it, which
+    was shown the value, so that what it did next may rest on it.
+    """
+
+    call: int
+    step: int
+    branch: Use | None
+
+
+class Pending(msgspec.Struct, frozen=True, gc=False):
+    """A short value in a result that counts only when a later argument holds it."""
+
+    value: str
+    origin: Origin
+    pointer: str
+
+
+class Minting:
+    """Finds the values that results bring, in the order of the results. `handles` are those found so far, `minted` the
+    watch list that tells where they come back, and `pending` waits for an argument.
+    """
+
+    def __init__(self, trace: Trace, classified: Classes, rules: RuleSet, runs: Occurrences, minted: Minted) -> None:
+        self.handles: list[Handle] = []
+        self.pending: dict[bytes, Pending] = {}
+        self.minted = minted
+        self._trace = trace
+        self._rules = rules
+        self._effects = list(classified.each(lambda kind: kind.effect))
+        self._runs = runs
+        self._small = runs.small
+        self._odd: set[bytes] = set()
+        self._model_rows = trace.rows(StepKind.MODEL)
+
+    def result(self, text: Text, call: int, runs: Runs) -> None:
+        """What a result brings: the scalars of a structured one first, then the runs of its texts."""
+        row, first = text.row, self._runs.first
+        new = [run for run in runs if first[run] == row]
+        if not new:
+            return
+        origin = Origin(call, row, self._branch(row))
+        taken: set[bytes] = set()
+        self._members(origin, text.leaves, taken)
+        for run in dict.fromkeys(new):
+            if run not in taken:
+                self._loose(origin, run)
+
+    def is_new(self, anchor: bytes, row: int) -> bool:
+        """Whether nothing before this row held that run, and no value was minted by it."""
+        return self._runs.first.get(anchor, row) >= row and anchor not in self._odd
+
+    def _branch(self, row: int) -> Use | None:
+        after = bisect_right(self._model_rows, row)
+        return Use(self._model_rows[after], "branch", "verbatim") if after < len(self._model_rows) else None
+
+    def _members(self, origin: Origin, leaves: list[Leaf], taken: set[bytes]) -> None:
+        """The scalars of a structured result that may be values of their own: what a key names, or opaque text."""
+        small, is_id_key = self._small, self._rules.is_id_key
+        values: set[str] = set()
+        for leaf in leaves:
+            above, _, key, item = leaf
+            if above is None:
+                continue
+            if isinstance(item, int):
+                if key is not None:
+                    self._number(origin, leaf, taken, named=is_id_key(key))
+            elif item in values or len(item) > _LONGEST_VALUE:
+                continue
+            elif _WITH_DIGIT(item) or (small and key is not None and is_id_key(key) and _ONE_WORD(item)):
+                values.add(item)
+                self._opaque(origin, leaf, item, taken)
+
+    def _number(self, origin: Origin, leaf: Leaf, taken: set[bytes], *, named: bool) -> None:
+        """A number counts only when its key names an id."""
+        value = str(leaf[3])
+        anchor = value.encode()
+        if named and anchor not in taken and self.is_new(anchor, origin.step):
+            self._add(origin, value, "number", pointer_of(leaf[0], leaf[1]), anchor)
+        taken.add(anchor)
+
+    def _opaque(self, origin: Origin, leaf: Leaf, value: str, taken: set[bytes]) -> None:
+        anchor = anchor_of(value)
+        if anchor is None:
+            return
+        parts = (anchor,) if len(anchor) == len(value) else self._runs.runs_of(encoded(value))
+        if not any(self.is_new(part, origin.step) for part in parts):
+            return
+        kind = self._rules.handle_kind(value, leaf[2])
+        taken.update(parts if kind is not None else (anchor,))
+        if kind is not None:
+            self._add(origin, value, kind, pointer_of(leaf[0], leaf[1]), anchor)
+        elif _DIGIT(anchor):
+            self._wait(anchor, Pending(value, origin, pointer_of(leaf[0], leaf[1])))
+
+    def _loose(self, origin: Origin, run: bytes) -> None:
+        """A run of running text, without the dashes that a sentence puts around it."""
+        token = run.strip(b"-_") if run[0] in b"-_" or run[-1] in b"-_" else run
+        if not _SHORTEST_RUN <= len(token) <= _LONGEST_RUN or not _DIGIT(token) or _FRACTION(token):
+            return
+        if token is not run and not self.is_new(token, origin.step):
+            return
+        value = token.decode("ascii")
+        kind = None if value.isdigit() else self._rules.handle_kind(value, None)
+        if kind is not None and kind not in ("number", _CLOCK):
+            self._add(origin, value, kind, "", token)
+        else:
+            self._wait(token, Pending(value, origin, ""))
+
+    def _wait(self, anchor: bytes, waiting: Pending) -> None:
+        if self._runs.last.get(anchor, -1) > waiting.origin.step:
+            self.pending.setdefault(anchor, waiting)
+
+    def promote(self, text: Text, run: bytes) -> int | None:
+        """A value that waited and that an argument holds after all came from its result: its index among the handles,
+        or None where it still tells too little.
+        """
+        waiting = self.pending.pop(run)
+        number = waiting.value.isdigit()
+        if number and not self._is_leaf(waiting.value, text):
+            return None
+        kind = self._rules.handle_kind(waiting.value, None) or ("number" if number else "id")
+        before = len(self.handles)
+        self._add(waiting.origin, waiting.value, kind, waiting.pointer, run)
+        return before if len(self.handles) > before else None
+
+    def _is_leaf(self, number: str, text: Text) -> bool:
+        """Whether a number is a whole scalar of these arguments and, in a large trace, one that tells more than a count
+        does: a long one, or one under a key that names an id.
+        """
+        telling = self._small or len(number) >= _TELLING_NUMBER
+        keys = [leaf[2] for leaf in text.leaves if str(leaf[3]) == number]
+        return any(telling or (key is not None and self._rules.is_id_key(key)) for key in keys)
+
+    def _add(self, origin: Origin, value: str, kind: str, pointer: str, anchor: bytes) -> None:
+        if self._effects[origin.call] is Effect.NONE and not self._new_by_shape(kind, value, origin.call):
+            if kind == _CLOCK:
+                return
+            kind = REFERENCE
+        if self._runs.first.get(anchor, NOWHERE) != origin.step:
+            self._odd.add(anchor)  # stands there as part of a longer run, or was told again since
+        if anchor in self._runs.live or len(anchor) != len(value):
+            self.minted.add(len(self.handles), encoded(value), anchor, origin.step)
+        uses = [] if origin.branch is None else [origin.branch]
+        self.handles.append(Handle(value, kind, origin.call, origin.step, pointer, uses))
+
+    def _new_by_shape(self, kind: str, value: str, call: int) -> bool:
+        """Whether the shape alone says that even a read made the value: random ids, cursors, tokens, its own clock."""
+        if kind == _CLOCK:
+            return _within(value, self._trace.calls[call])
+        return kind in _NEW_BY_SHAPE
+
+
+def _within(value: str, call: Call) -> bool:
+    """Whether a timestamp lies in the call's own time."""
+    moment = from_text(value)
+    if NOWHERE in (moment, call.start, call.end):
+        return False
+    return call.start - _WINDOW <= moment <= call.end + _WINDOW
