@@ -79,8 +79,8 @@ class _Span(msgspec.Struct, rename="camel", gc=False):
     attributes: list[_Attribute] | None = None
     events: list[_Event] | None = None
     status: _Status | None = None
-    dropped_attributes_count: msgspec.Raw = _ABSENT
-    dropped_events_count: msgspec.Raw = _ABSENT
+    dropped_attributes_count: int | float | str | None = None
+    dropped_events_count: int | float | str | None = None
 
 
 class _Resource(msgspec.Struct, gc=False):
@@ -125,8 +125,7 @@ _INT64_DIGITS = len(str(-(2**63)))
 _NOTHING = (b"", b'""', b"null")
 _SEVERAL = 2
 _NAMED = 4
-_NO_COUNT = (b"", b"0", b'"0"', b"null")
-_NO_TIME = (None, "", 0, "0")
+_NO_TIME = _NO_COUNT = (None, "", 0, "0")
 _SIGNALS = {"resourceLogs": "log records", "resourceMetrics": "metrics", "resourceProfiles": "profiles"}
 _KNOWN_MEMBERS = (
     frozenset({"resourceSpans", *_SIGNALS}),
@@ -302,14 +301,19 @@ class _OtlpReader:
         counts.records += 1
         attributes, slots, foreign, twice = self._attributes(span.attributes or (), place, pointer)
         status = span.status
+        start, end = nanoseconds(span.start_time_unix_nano), nanoseconds(span.end_time_unix_nano)
+        if (start < 0 and span.start_time_unix_nano not in _NO_TIME) or (
+            end < 0 and span.end_time_unix_nano not in _NO_TIME
+        ):
+            say_lost_time(self.build, Spot(place, pointer))
         self.spans.append(
             Span(
                 self._id(span.trace_id, place, pointer),
                 self._id(span.span_id, place, pointer),
                 self._id(span.parent_span_id, place, pointer) if span.parent_span_id else "",
                 self._shared.setdefault(span.name, span.name),
-                self._time(span.start_time_unix_nano, place, pointer),
-                self._time(span.end_time_unix_nano, place, pointer),
+                start,
+                end,
                 _kind(span.kind),
                 status is not None and status.code in _FAILED,
                 status.message if status is not None and bytes(status.message) not in _NOTHING else None,
@@ -321,15 +325,9 @@ class _OtlpReader:
                 foreign,
                 service,
                 twice or tainted,
-                _lost(span),
+                _lost(span) if span.dropped_attributes_count or span.dropped_events_count else "",
             )
         )
-
-    def _time(self, recorded: float | str | None, place: int, pointer: str) -> int:
-        moment = nanoseconds(recorded)
-        if moment < 0 and recorded not in _NO_TIME:
-            say_lost_time(self.build, Spot(place, pointer))
-        return moment
 
     def _attributes(
         self, told: Iterable[_Attribute], place: int, pointer: str
@@ -424,8 +422,8 @@ def _unknown_members(request: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _lost(span: _Span) -> str:
     """What the exporter says that it left out of a span: attributes, events, or both."""
-    counts = (("attributes", span.dropped_attributes_count), ("events", span.dropped_events_count))
-    return " and ".join(what for what, count in counts if bytes(count) not in _NO_COUNT)
+    attributes, events = span.dropped_attributes_count not in _NO_COUNT, span.dropped_events_count not in _NO_COUNT
+    return "attributes and events" if attributes and events else "attributes" * attributes + "events" * events
 
 
 def _kind(recorded: int | str | None) -> int:

@@ -77,6 +77,8 @@ def _damage(arguments: Payload | None) -> str | None:
 def _disputes(spans: Sequence[Span]) -> Iterator[str]:
     """What the attributes of one execution, in however many dialects and spans, say against each other."""
     tool = tool_name(spans[0])
+    if len(spans) == 1 and spans[0].name == f"execute_tool {tool}" and _OLDER.isdisjoint(spans[0].attributes):
+        return  # one dialect, and nothing to compare
     other = next((name for span in spans for name in _names(span) if name != tool and not same_tool(tool, name)), None)
     if other is not None:
         yield f"one execution is recorded as {one_line(tool, 60)} and as {one_line(other, 60)}"
@@ -94,6 +96,7 @@ def _names(span: Span) -> Iterator[str]:
         yield named_tool(span.name)
 
 
+_OLDER = frozenset({*names.TOOL_NAME[1:], *names.TOOL_ARGUMENTS[1:], *names.TOOL_RESULT[1:]})
 _NAMED_AFTER_TOOL = ("execute_tool ", "tool.")
 
 

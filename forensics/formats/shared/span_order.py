@@ -44,7 +44,7 @@ class Tree(msgspec.Struct):
 
 def build_tree(spans: Iterable[Span]) -> Tree:
     """Link the spans of one trace. Orphans of one missing parent hang under the root where there is exactly one."""
-    ordered = sorted(spans, key=lambda s: (s.began_at, s.id, s.end))
+    ordered = sorted(spans, key=lambda s: (s.start if s.start >= 0 else s.end, s.id, s.end))
     row_of = {span.id: row for row, span in enumerate(ordered)}
     parent = [row_of.get(span.parent, NO_PARENT) if span.parent else NO_PARENT for span in ordered]
     missing: dict[str, list[int]] = {}
@@ -195,7 +195,7 @@ class _Timeline:
         depth = self.tree.depth[row]
         if leaving:
             return (span.ended_at, -depth, 0, row)
-        return (span.began_at, depth, self.rank(row), row)
+        return (span.start if span.start >= 0 else span.end, depth, self.rank(row), row)
 
     def sorted(self) -> list[Event]:
         """By the clocks where that breaks no rule, else by the rules, the clocks deciding what they leave open."""

@@ -135,6 +135,8 @@ def cast(tree: Tree, messages: MessageReader) -> Cast:
 
 def _around_the_agent(tree: Tree, roles: list[Role]) -> list[int]:
     """Requests inside which an agent acts, and of which nothing says that they were sent: they came from outside."""
+    if _BY_CLIENT.isdisjoint(roles):
+        return []
     acts = [role in _ASKED for role in roles]
     for row in reversed(tree.down):
         if acts[row] and tree.parent[row] != NO_PARENT:

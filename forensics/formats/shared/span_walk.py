@@ -15,7 +15,7 @@ from forensics.core.agreement import agree
 from forensics.core.build import Spot
 from forensics.core.classes import ToolFacts
 from forensics.core.evidence import Basis
-from forensics.core.jsonvalue import raw, text_of, unfold
+from forensics.core.jsonvalue import text_of, unfold
 from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE, Boundary, Payload, StepKind
 from forensics.formats.shared import span_names as names
@@ -292,7 +292,7 @@ class TraceWalk:
 
     def _check_finish(self, span: Span, message: Message) -> None:
         """A turn whose output was cut, or that ended to call tools and shows none, is a gap (CONTRACT)."""
-        words = (*finish_words(span.payload(names.FINISH)), *finish_words(raw(message.finish)))
+        words = (*finish_words(span.payload(names.FINISH)), message.finish.lower())
         why = cut_short(words, calls=bool(message.calls))
         if why:
             self.builder.gap("evidence_gap", why, span.spot)
@@ -329,10 +329,11 @@ class TraceWalk:
             self.builder.end(lane, call, ran)
             return
         span, server = self.spans[row], self.scopes.server(row)
-        self._awaited.pop(self.scopes.around(row).key, None)
+        scope = self.scopes.around(row)
+        self._awaited.pop(scope.key, None)
         spans = [span, *(self.spans[twin] for twin in self.cast.twins_of.get(row, ()))]
         ran = tool_execution(spans, server, Boundary.SUB_AGENT if row in self.around_agents else Boundary.TOOL)
-        lane = self.scopes.asked(self.scopes.around(row), ran.tool, ran.recorded_id or "")
+        lane = self.scopes.asked(scope, ran.tool, ran.recorded_id or "")
         self._tool_facts(span, ran.tool, server)
         if row in self.two_events:
             self._running[row] = (lane, self.builder.begin(lane, ran), ran)

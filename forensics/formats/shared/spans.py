@@ -100,11 +100,6 @@ class Span(msgspec.Struct, frozen=True, gc=False):
         return Spot(self.place, self.pointer, self.start)
 
     @property
-    def began_at(self) -> int:
-        """When it began, or when it ended where no beginning is recorded."""
-        return self.start if self.start >= 0 else self.end
-
-    @property
     def ended_at(self) -> int:
         """When it ended, or when it began where no end is recorded."""
         return self.end if self.end >= 0 else self.start
@@ -143,7 +138,8 @@ def nanoseconds(recorded: object) -> int:
     if isinstance(recorded, float):
         return int(recorded) if 0 < recorded < _FAR_AWAY else NOWHERE
     if isinstance(recorded, str) and recorded.isascii() and recorded.isdigit() and len(recorded) < _DIGITS:
-        return nanoseconds(int(recorded))
+        moment = int(recorded)
+        return moment if 0 < moment <= LAST else NOWHERE
     return NOWHERE
 
 

@@ -38,6 +38,7 @@ _IS_MARK = re.compile(rf"\s*{_MARK}\s*", re.IGNORECASE)
 _MAY_HOLD_MARK = re.compile(rf'"\s?{_MARK}\s?\\*"'.encode(), re.IGNORECASE)
 _ANY_MARK = re.compile(rb"\*{3}[a-z_ ]{1,20}\*{3}|[\[<](?:redacted|masked)\b", re.IGNORECASE)
 _LONGEST_MARK = 80
+_OPENS_MARK = (b"*", b"[", b"<", b"(", b" ", b"\\")
 _BEGINS_AS_JSON = re.compile(r"\s*(?:\{\s*(?:[\"}]|$)|\[\s*(?:[\"\[{\]]|$))")
 
 
@@ -85,7 +86,8 @@ def arguments_damage(payload: Payload, *, freeform: bool = False) -> str | None:
 
 def result_damage(payload: Payload) -> str | None:
     """The code of what a result says it lost: the whole of it replaced by a redaction mark."""
-    if memoryview(payload).nbytes > _LONGEST_MARK:
+    view = memoryview(payload)
+    if view.nbytes > _LONGEST_MARK or bytes(view[1:2]) not in _OPENS_MARK:
         return None
     return REDACTED if _IS_MARK.fullmatch(text_of(payload)) else None
 
