@@ -1,6 +1,7 @@
 """What does the plain event log say? One JSON object a line, the simplest thing to write by hand or from an own agent.
 
-The vocabulary is that of CONTRACT.md ("The plain event log") with the synonyms seen in the field, as tables.
+The vocabulary is that of CONTRACT.md ("The plain event log") with the synonyms seen in the field, as tables. A record
+that is not known and may be a call, a result or a turn is a gap.
 """
 
 from __future__ import annotations
@@ -10,15 +11,31 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.build import Spot, TraceBuilder
+from forensics.core.build import Execution, Spot
 from forensics.core.jsonvalue import decode
-from forensics.core.trace import NOWHERE, StepKind
-from forensics.formats.shared.lines import Line, lines
+from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
-from forensics.formats.shared.vocabulary import Fields, fields_of, has_each_key_once, is_text, parse_message, text
+from forensics.core.trace import NOWHERE, Boundary, StepKind
+from forensics.formats.shared.answers import Answer, read_answer
+from forensics.formats.shared.chat import bad_line, doubts_of, tell
+from forensics.formats.shared.draft import UNSETTLED
+from forensics.formats.shared.fields import Fields, fields_of, is_true, opens_with, says_each_key_once, text
+from forensics.formats.shared.lines import Line, lines
+from forensics.formats.shared.plain_records import TRACE_NAMES, Plans, Record, first, holds_a_call, kind_of
+from forensics.formats.shared.vocabulary import parse_message
+from forensics.formats.shared.wholeness import (
+    arguments_damage,
+    cut_short,
+    ends_in_calls,
+    finish_words,
+    is_unfinished,
+    result_damage,
+)
 
 if TYPE_CHECKING:
-    from forensics.core.build import Lane
+    from forensics.core.build import TraceBuilder
+    from forensics.core.jsonvalue import Fault
+    from forensics.core.messages import Doubt
     from forensics.core.reading import EvidenceBuilder
     from forensics.core.trace import Payload
     from forensics.formats.shared.reader import Look
@@ -31,17 +48,6 @@ LACKS = "tool schemas, executions apart from results, model settings"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 
-_TYPES = {
-    b"user": "user", b"human": "user", b"user_message": "user", b"input": "user",
-    b"system": "system", b"developer": "system",
-    b"model": "model", b"assistant": "model", b"llm": "model", b"ai": "model", b"assistant_message": "model",
-    b"model_output": "model", b"model_response": "model",
-    b"tool_call": "call", b"call": "call", b"tool_use": "call", b"function_call": "call", b"tool_start": "call",
-    b"tool_result": "result", b"tool": "result", b"tool_response": "result", b"observation": "result",
-    b"tool_end": "result", b"function_result": "result", b"function_call_output": "result", b"tool_output": "result",
-    b"approval_request": "approval_request", b"approval": "approval", b"approval_response": "approval",
-    b"error": "error", b"handoff": "handoff", b"guardrail": "guardrail", b"memory": "memory",
-}  # fmt: skip
 _STEP_KINDS = {
     "user": StepKind.USER,
     "system": StepKind.SYSTEM,
@@ -50,17 +56,17 @@ _STEP_KINDS = {
     "error": StepKind.ERROR,
     "handoff": StepKind.HANDOFF,
     "guardrail": StepKind.GUARDRAIL,
-    "memory": StepKind.MEMORY,
 }
-_WHOLE_RECORD = frozenset({"approval_request", "approval", "handoff", "guardrail", "memory"})
+_WHOLE_RECORD = frozenset({"approval_request", "approval", "handoff", "guardrail"})
 _TELLING = frozenset({"call", "result", "approval", "approval_request"})
 _FOREIGN = frozenset({"jsonrpc", "parentUuid", "payload", "request", "object", "data", "sessionId", "message"})
 _DENIED = frozenset({"denied", "rejected", "cancelled", "canceled", "refused"})
-_FAILED = frozenset({"error", "failed", "failure", "timeout"})
+_FAILED = frozenset({"error", "failed", "failure"})
+_TWO_WAYS = "a record can be read in two ways: a key stands twice in it"
 
 
 def sniff(look: Look) -> int:
-    known = [_kind_of(fields) for fields in look.lines if not _FOREIGN & fields.keys()]
+    known = [kind_of(fields) for fields in look.lines if not _FOREIGN & fields.keys()]
     told = [kind for kind in known if kind]
     if not told or len(told) * 2 < len(look.lines):
         return 0
@@ -68,66 +74,10 @@ def sniff(look: Look) -> int:
 
 
 def read(source: Source, build: EvidenceBuilder) -> None:
-    reader = _Log(build)
+    log = _Log(build)
     for line in lines(source):
-        reader.line(line)
-
-
-def _kind_of(fields: Fields) -> str:
-    raw = fields.get("type")
-    if raw is None:
-        raw = fields.get("kind")
-    if raw is None or not is_text(raw):
-        return ""
-    return _TYPES.get(bytes(raw)[1:-1].lower(), "")
-
-
-_ROLES: dict[str, tuple[str, ...]] = {
-    "at": ("ts", "timestamp", "time", "at"),
-    "trace": ("trace", "trace_id", "run", "run_id", "session", "session_id"),
-    "agent": ("agent",),
-    "server": ("server",),
-    "model": ("model",),
-    "status": ("status",),
-    "error": ("error",),
-    "name": ("name",),
-    "type": ("type", "kind"),
-    "model_text": ("text", "content", "output", "message"),
-    "model_tool": ("tool", "tool_name"),
-    "call_tool": ("name", "tool", "tool_name", "function"),
-    "call_id": ("call_id", "id", "call", "tool_call_id"),
-    "arguments": ("args", "arguments", "input", "params", "parameters"),
-    "result_tool": ("name", "tool", "tool_name"),
-    "result_id": ("call_id", "call", "tool_call_id", "tool_use_id"),
-    "own_id": ("id",),
-    "result": ("result", "output", "content", "response", "text"),
-    "said": ("text", "content", "message", "error", "input"),
-}
-_Plan = dict[str, tuple[str, ...]]
-_NULL = msgspec.Raw(b"null")
-_PLANS = 4096
-
-
-class _Record(msgspec.Struct, gc=False):
-    """One record: its fields, and which of them play which role (the plan that its tuple of keys stands for)."""
-
-    fields: Fields
-    plan: _Plan
-    spot: Spot
-    tainted: str | None
-
-    def payload(self, role: str) -> Payload | None:
-        """The first field of that role that is there and not null."""
-        for name in self.plan[role]:
-            raw = self.fields[name]
-            if raw != _NULL:
-                return raw
-        return None
-
-    def text(self, role: str) -> str:
-        """The text of the first field of that role, else ""."""
-        names = self.plan[role]
-        return text(self.fields, *names) if names else ""
+        log.line(line)
+    log.close()
 
 
 class _Log:
@@ -135,114 +85,261 @@ class _Log:
 
     def __init__(self, build: EvidenceBuilder) -> None:
         self.build = build
-        self.plans: dict[tuple[str, ...], _Plan] = {}
+        self.plans = Plans()
+        self.to_call: list[tuple[TraceBuilder, int, Spot]] = []
 
     def line(self, line: Line) -> None:
         self.build.counts.lines += 1
         place = self.build.places.add(line=line.number, offset=line.offset, length=len(line.data))
         fields = fields_of(line.data)
         tainted = None
-        if not fields or not has_each_key_once(fields, len(line.data)):
+        if not fields or not says_each_key_once(fields, bytes(line.data)):
             decoded = decode(line.data)
             if decoded.error is not None or not isinstance(decoded.value, dict):
-                self._bad(line, place, decoded.error or "a JSON value that is no object")
+                why = decoded.error or "a JSON value that is no object"
+                bad_line(self.build, line, place, f"line {line.number} is no JSON object: {why}")
                 return
-            tainted = self.build.faults(decoded.faults, Spot(place))
+            tainted = self._faults(decoded.faults, Spot(place))
         self.build.counts.records += 1
-        plan = self._plan(fields)
-        record = _Record(fields, plan, Spot(place), tainted)
-        record.spot = Spot(place, "", nanoseconds(record.payload("at")))
-        self._record(record)
+        record = self._record(fields, place, tainted)
+        _RECORDS.get(record.kind, _Log.other)(self, record)
 
-    def _plan(self, fields: Fields) -> _Plan:
-        """Which of these keys play which role; looked up by the tuple of keys, of which a log has a handful."""
-        keys = tuple(fields)
-        plan = self.plans.get(keys)
-        if plan is None:
-            plan = {role: tuple(name for name in names if name in fields) for role, names in _ROLES.items()}
-            if len(self.plans) >= _PLANS:
-                self.plans.clear()
-            self.plans[keys] = plan
-        return plan
+    def _faults(self, faults: tuple[Fault, ...], spot: Spot) -> str | None:
+        tainted = self.build.faults(faults, spot)
+        if tainted and any(fault.pointer in TRACE_NAMES for fault in faults):
+            self.build.gap(tainted, "a record can be read as part of two runs", spot)
+        return tainted
 
-    def _bad(self, line: Line, place: int, why: str) -> None:
-        blank = not bytes(line.data).strip(b"\x00 \t\r")
-        code = "nul_padding" if blank or b"\x00" in bytes(line.data) else "malformed_line"
-        self.build.bad_line(line.number, code, f"line {line.number} is no JSON object: {why}", Spot(place))
+    def _record(self, fields: Fields, place: int, tainted: str | None) -> Record:
+        plan = self.plans.of(fields)
+        names = plan["trace"]
+        builder = self.build.trace((text(fields, *names) if names else "") or "trace-0")
+        names = plan["agent"]
+        lane = builder.lane("", text(fields, *names) if names else "")
+        spot = Spot(place, "", nanoseconds(first(fields, plan, "at")))
+        return Record(fields, plan, kind_of(fields), spot, builder, lane, tainted)
 
-    def _record(self, record: _Record) -> None:
-        builder = self.build.trace(record.text("trace") or "trace-0")
-        lane = builder.lane("", record.text("agent"))
-        kind = _kind_of(record.fields)
-        _RECORDS.get(kind, _other)(builder, lane, record, kind)
+    def close(self) -> None:
+        """Say which turns ended to call tools and were followed by no call."""
+        builders = {id(builder): builder for builder, _, _ in self.to_call}
+        asked = {(key, call.turn) for key, builder in builders.items() for call in builder.trace.calls}
+        for builder, turn, spot in self.to_call:
+            if (id(builder), turn) not in asked:
+                builder.gap("evidence_gap", cut_short(("tool_calls",), calls=False), spot)
+
+    # the model ---------------------------------------------------------------------------------------------------
+
+    def model(self, record: Record) -> None:
+        self._taint(record)
+        answer = _told_in_parts(record)
+        turn = self._turn(record) if answer is None else self._answered(record, answer)
+        if record.payload("model_tool") is not None:
+            self._ask(record, turn)
+        elif answer is None and record.names_arguments:
+            _gap(record, "a model record that holds arguments and names no tool")
+        self._ended(record, turn)
+
+    def _turn(self, record: Record) -> int:
+        said = record.payload("model_text")
+        damage = record.damage or (None if said is None else result_damage(said))
+        if damage:
+            _gap(record, "what the model said is not whole", damage)
+        return record.builder.turn(record.lane, record.spot, text=said, model=record.text("model"))
+
+    def _answered(self, record: Record, answer: Answer) -> int:
+        """Tell an answer in parts; returns the number of its (last) turn."""
+        self._check(record)
+        builder, lane, turn = record.builder, record.lane, NOWHERE
+        before = len(builder.trace.calls)
+        for message in answer.messages:
+            if message.says_model:
+                turn = builder.respond(lane, message, record.spot, model=record.text("model"))
+            else:
+                tell(builder, lane, (message,), record.spot)
+            told = doubts_of(message) if message.pointer else message.doubts
+            _doubt(record, *(msgspec.structs.replace(d, pointer=message.pointer + d.pointer) for d in told))
+        _doubt(record, *answer.doubts)
+        for call in builder.trace.calls[before:] if record.tainted else ():
+            builder.block(call, record.tainted or "", "the record of this call can be read in two ways")
+        return turn if turn >= 0 else self._turn(record)
+
+    def _ended(self, record: Record, turn: int) -> None:
+        """A turn that ended to call tools may be followed by its calls; one that was cut is a gap."""
+        if not record.plan["finish"] and not record.plan["status"]:
+            return
+        words = finish_words(record.payload("finish"))
+        status = record.text("status")
+        why = cut_short((*words, "incomplete") if is_unfinished(status) else words, calls=True)
+        if why:
+            _gap(record, why)
+        elif ends_in_calls(words):
+            self.to_call.append((record.builder, turn, record.spot))
+
+    # calls and results -------------------------------------------------------------------------------------------
+
+    def call(self, record: Record) -> None:
+        turns = record.lane.turns
+        if record.plan["model_calls"]:
+            _gap(record, "a record of one call that lists calls")
+        self._ask(record, turns[-1] if turns else NOWHERE)
+
+    def _ask(self, record: Record, turn: int) -> None:
+        tool, arguments = record.text("call_tool"), record.payload("arguments")
+        function = record.payload("function")
+        if function is not None and opens_with(function, b"{"):
+            inner = fields_of(function)
+            tool, arguments = text(inner, "name"), inner.get("arguments", arguments)
+        damage = record.tainted or record.damage or (None if arguments is None else arguments_damage(arguments))
+        record.builder.request(
+            record.lane,
+            turn,
+            tool,
+            record.text("call_id") or None,
+            arguments,
+            record.spot,
+            server=record.text("server") or None,
+            tainted=damage,
+        )
+
+    def result(self, record: Record) -> None:
+        status = record.text("status").lower()
+        error = record.payload("error")
+        payload = record.payload("result")
+        payload = error if payload is None else payload
+        damage = record.tainted or record.damage or (None if payload is None else result_damage(payload))
+        record.builder.show(
+            record.lane,
+            record.text("result_id") or record.text("own_id") or None,
+            record.text("result_tool"),
+            payload,
+            record.spot,
+            failed=error is not None or status in _FAILED or is_true(record.fields, "is_error", "isError"),
+            denied=status in _DENIED,
+            unsettled=status in UNSETTLED,
+            tainted=damage,
+        )
+
+    def memory(self, record: Record) -> None:
+        """A memory that is read or written is a boundary call; what it returned is there or was not captured."""
+        self._taint(record)
+        self._check(record)
+        operation = record.text("operation")
+        ran = Execution(
+            record.text("name") or (f"memory.{operation}" if operation else "memory"),
+            record.spot,
+            record.text("result_id") or None,
+            record.payload("arguments") or record.rest(),
+            record.payload("answer"),
+            record.payload("error"),
+            _MEMORY_STATUS.get(record.text("status").lower(), ""),
+            boundary=Boundary.MEMORY,
+            server=record.text("server") or None,
+            tainted=record.tainted or record.damage,
+        )
+        record.builder.execute(record.lane, ran)
+
+    # the rest ----------------------------------------------------------------------------------------------------
+
+    def spoken(self, record: Record) -> None:
+        """What a person, the system or an error said, perhaps in blocks."""
+        self._taint(record)
+        content = record.payload("content")
+        if content is not None and opens_with(content, b"[") and record.kind != "error":
+            self._in_blocks(record, content)
+            return
+        if record.kind != "error" and (record.is_said_with_a_call or (content is not None and _is_call(content))):
+            _gap(record, f"a record of the {record.kind} looks like a call")
+        said = record.payload("said")
+        self._step(record, record.whole() if said is None else said)
+
+    def _in_blocks(self, record: Record, content: Payload) -> None:
+        self._check(record)
+        body = {"role": record.kind, "content": content}
+        message = parse_message(msgspec.Raw(msgspec.json.encode(body)), "")
+        tell(record.builder, record.lane, (message,), record.spot)
+        _doubt(record, *message.doubts)
+
+    def whole(self, record: Record) -> None:
+        """A record that is told with all its fields: an approval, a hand-off, a guardrail."""
+        self._taint(record)
+        self._check(record)
+        self._step(record, record.whole())
+
+    def other(self, record: Record) -> None:
+        """An event that is not known: a step, and a gap where it may be more."""
+        self._taint(record)
+        self._check(record)
+        name = record.text("type")
+        if not record.has_a_type:
+            _gap(record, "a record without a type")
+        elif record.looks_like_a_call:
+            _gap(record, f"a record of a type that is not known ({one_line(name, 40)}) looks like a call")
+        record.builder.step(StepKind.OTHER, record.spot, name=name, agent=record.lane.agent, payload=record.whole())
+
+    def _step(self, record: Record, payload: Payload) -> None:
+        kind = _STEP_KINDS[record.kind]
+        record.builder.step(kind, record.spot, name=record.text("name"), agent=record.lane.agent, payload=payload)
+
+    # keys that stand twice ---------------------------------------------------------------------------------------
+
+    def _taint(self, record: Record) -> None:
+        """Another reader may take a tainted record for a call, a result or a turn."""
+        if record.tainted:
+            _gap(record, _TWO_WAYS, record.tainted)
+
+    def _check(self, record: Record) -> None:
+        """Look for keys that stand twice inside the record, where it is read further than its own keys."""
+        if record.tainted is None:
+            record.tainted = self._faults(decode(record.whole()).faults, record.spot)
+            self._taint(record)
 
 
-def _model(builder: TraceBuilder, lane: Lane, record: _Record, kind: str) -> None:
-    if "tool_calls" in record.fields:
-        message = parse_message(msgspec.Raw(_as_assistant(record.fields)), "")
-        builder.respond(lane, message, record.spot)
-        return
-    turn = builder.turn(lane, record.spot, text=record.payload("model_text"), model=record.text("model"))
-    if record.payload("model_tool") is not None:
-        _ask(builder, lane, record, turn)
+def _told_in_parts(record: Record) -> Answer | None:
+    """What the model said where it is more than a text: calls beside it, content blocks, a message or a response."""
+    plan, fields = record.plan, record.fields
+    if plan["model_calls"] or ("content" in fields and opens_with(fields["content"], b"[")):
+        return Answer((parse_message(_as_assistant(record), ""),))
+    for name in plan["model_body"]:
+        value = fields[name]
+        if opens_with(value, b"[") or (opens_with(value, b"{") and _is_call(value)):
+            return read_answer(value, f"/{name}")
+    return None
 
 
-def _call(builder: TraceBuilder, lane: Lane, record: _Record, kind: str) -> None:
-    _ask(builder, lane, record, lane.turns[-1] if lane.turns else NOWHERE)
+def _as_assistant(record: Record) -> Payload:
+    """The record as a message of the model."""
+    fields = {k: v for k, v in record.fields.items() if k not in ("type", "kind", "status")}
+    if "toolCalls" in fields:
+        fields.setdefault("tool_calls", fields["toolCalls"])
+    if not {"content", "text"} & fields.keys() and (said := record.payload("model_text")) is not None:
+        fields["content"] = said
+    return msgspec.Raw(msgspec.json.encode({**fields, "role": "assistant"}))
 
 
-def _ask(builder: TraceBuilder, lane: Lane, record: _Record, turn: int) -> None:
-    builder.request(
-        lane,
-        turn,
-        record.text("call_tool"),
-        record.text("call_id") or None,
-        record.payload("arguments"),
-        record.spot,
-        server=record.text("server") or None,
-        tainted=record.tainted,
-    )
+def _is_call(value: Payload) -> bool:
+    return not opens_with(value, b'"') and holds_a_call(value)
 
 
-def _result(builder: TraceBuilder, lane: Lane, record: _Record, kind: str) -> None:
-    status = record.text("status").lower()
-    error = record.payload("error")
-    payload = record.payload("result")
-    builder.show(
-        lane,
-        record.text("result_id") or record.text("own_id") or None,
-        record.text("result_tool"),
-        payload if payload is not None else error,
-        record.spot,
-        failed=error is not None or status in _FAILED or bytes(record.fields.get("is_error", b"")) == b"true",
-        denied=status in _DENIED,
-        tainted=record.tainted,
-    )
+def _gap(record: Record, says: str, code: str = "evidence_gap") -> None:
+    record.builder.gap(code, says, record.spot)
 
 
-def _plain_step(builder: TraceBuilder, lane: Lane, record: _Record, kind: str) -> None:
-    said = record.payload("said")
-    payload = _whole(record.fields) if kind in _WHOLE_RECORD or said is None else said
-    builder.step(_STEP_KINDS[kind], record.spot, name=record.text("name"), agent=lane.agent, payload=payload)
+def _doubt(record: Record, *doubts: Doubt) -> None:
+    for doubt in doubts:
+        record.builder.gap(doubt.code, doubt.says, record.spot.down(doubt.pointer))
 
 
-def _other(builder: TraceBuilder, lane: Lane, record: _Record, kind: str) -> None:
-    name = record.text("type")
-    builder.step(StepKind.OTHER, record.spot, name=name, agent=lane.agent, payload=_whole(record.fields))
-
-
-_Tell = Callable[[TraceBuilder, "Lane", _Record, str], None]
-_RECORDS: dict[str, _Tell] = {
-    "model": _model,
-    "call": _call,
-    "result": _result,
-    **dict.fromkeys(_STEP_KINDS, _plain_step),
+_MEMORY_STATUS = {
+    **dict.fromkeys(_FAILED, "error"),
+    **dict.fromkeys(_DENIED, "denied"),
+    **dict.fromkeys(UNSETTLED, "unsettled"),
 }
-
-
-def _whole(fields: Fields) -> Payload:
-    return msgspec.Raw(msgspec.json.encode(fields))
-
-
-def _as_assistant(fields: Fields) -> bytes:
-    return msgspec.json.encode({**fields, "role": msgspec.Raw(b'"assistant"')})
+_Tell = Callable[[_Log, Record], None]
+_RECORDS: dict[str, _Tell] = {
+    "model": _Log.model,
+    "call": _Log.call,
+    "result": _Log.result,
+    "memory": _Log.memory,
+    **dict.fromkeys(("user", "system", "error"), _Log.spoken),
+    **dict.fromkeys(_WHOLE_RECORD, _Log.whole),
+}

@@ -1,0 +1,207 @@
+"""What kind of event is this record of a plain log, and which of its fields play which role? Tables and the lookup."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.build import Lane, Spot, TraceBuilder
+from forensics.core.jsonvalue import text_of
+from forensics.formats.shared.fields import Fields, call_marks, is_true, spelled, text
+from forensics.formats.shared.wholeness import REDACTED, TRUNCATED
+
+if TYPE_CHECKING:
+    from forensics.core.trace import Payload
+
+_TYPES = {
+    "user": "user", "human": "user", "user_message": "user", "input": "user",
+    "system": "system", "developer": "system",
+    "model": "model", "assistant": "model", "llm": "model", "ai": "model", "assistant_message": "model",
+    "model_output": "model", "model_response": "model", "llm_response": "model",
+    "tool_call": "call", "call": "call", "tool_use": "call", "function_call": "call", "tool_start": "call",
+    "mcp_call": "call", "mcp_tool_call": "call", "mcp_tool_use": "call", "server_tool_use": "call",
+    "tool_result": "result", "tool": "result", "tool_response": "result", "observation": "result",
+    "tool_end": "result", "function_result": "result", "function_call_output": "result", "tool_output": "result",
+    "tool_call_result": "result", "tool_call_response": "result", "tool_call_output": "result",
+    "function_response": "result", "mcp_result": "result", "mcp_call_result": "result", "mcp_tool_result": "result",
+    "approval_request": "approval_request", "approval": "approval", "approval_response": "approval",
+    "error": "error", "handoff": "handoff", "hand_off": "handoff", "guardrail": "guardrail", "memory": "memory",
+}  # fmt: skip
+_LONGEST_TYPE = 80
+_SOUNDS_LIKE_A_CALL = re.compile(
+    r"(?:^|_)(?:tool|function|mcp|action|command|agent|api)_"
+    r"(?:call|use|result|output|response|exec\w*|invo\w*|start|end|request)s?$"
+    r"|(?:^|_)(?:call|invocation)s?$"
+)
+_HOLDS_A_CALL = re.compile(
+    rb'"(?:tool_use|tool_calls?|toolCalls?|toolUse|function_call|functionCall|tool_result|toolResult|\w+_call)"'
+)
+
+_ROLES: dict[str, tuple[str, ...]] = {
+    "at": ("ts", "timestamp", "time", "at"),
+    "trace": ("trace", "trace_id", "run", "run_id", "session", "session_id"),
+    "agent": ("agent",),
+    "server": ("server",),
+    "model": ("model",),
+    "status": ("status",),
+    "error": ("error",),
+    "name": ("name",),
+    "type": ("type", "kind"),
+    "model_text": ("text", "content", "output", "message", "response"),
+    "model_body": ("content", "output", "message", "response"),
+    "model_calls": ("tool_calls", "toolCalls", "function_call", "additional_kwargs"),
+    "model_tool": ("tool", "tool_name", "function"),
+    "finish": ("finish_reason", "stop_reason", "finishReason", "finish_reasons"),
+    "call_tool": ("name", "tool", "tool_name", "function"),
+    "call_id": ("call_id", "id", "call", "tool_call_id"),
+    "function": ("function",),
+    "arguments": ("args", "arguments", "input", "params", "parameters"),
+    "result_tool": ("name", "tool", "tool_name"),
+    "result_id": ("call_id", "call", "tool_call_id", "tool_use_id"),
+    "own_id": ("id",),
+    "result": ("result", "output", "content", "response", "text"),
+    "answer": ("result", "output", "response"),
+    "said": ("text", "content", "message", "error", "input"),
+    "content": ("content", "message"),
+    "operation": ("operation", "op", "action"),
+    "truncated": ("truncated", "is_truncated", "isTruncated"),
+    "redacted": ("redacted", "is_redacted", "isRedacted"),
+}
+_FOUND_BY = frozenset(
+    name
+    for role in ("at", "trace", "agent", "server", "status", "error", "name", "type", "own_id", "result_id", "answer")
+    for name in _ROLES[role]
+)
+TRACE_NAMES = frozenset(_ROLES["trace"])
+_A_CALL, _A_SPOKEN_CALL = "is taken for a call", "is taken for a call, though somebody says it"
+_PLANS = 4096
+_NULL = msgspec.Raw(b"null")
+
+Plan = dict[str, tuple[str, ...]]
+
+
+def kind_of(fields: Fields) -> str:
+    """What kind of record it is, by its type, else by its kind; "" where neither is known."""
+    for name in _ROLES["type"]:
+        raw = fields.get(name)
+        if raw is not None:
+            kind = _kind_named(bytes(raw))
+            if kind:
+                return kind
+    return ""
+
+
+@lru_cache(maxsize=1024)
+def _kind_named(raw: bytes) -> str:
+    """The kind that a type stands for, however it is spelled: `toolCall`, `tool-call`, `TOOL_CALL`."""
+    if raw[:1] != b'"' or len(raw) > _LONGEST_TYPE:
+        return ""
+    named = text_of(msgspec.Raw(raw))
+    return _TYPES.get(spelled(named)) or _TYPES.get(spelled(named.lower()), "")
+
+
+class Plans:
+    """Which keys of a record play which role, looked up by the tuple of its keys, of which a log has a handful."""
+
+    def __init__(self) -> None:
+        self._plans: dict[tuple[str, ...], Plan] = {}
+
+    def of(self, fields: Fields) -> Plan:
+        keys = tuple(fields)
+        plan = self._plans.get(keys)
+        if plan is None:
+            if len(self._plans) >= _PLANS:
+                self._plans.clear()
+            plan = self._plans[keys] = _plan(fields)
+        return plan
+
+
+def _plan(fields: Fields) -> Plan:
+    plan = {role: tuple(name for name in names if name in fields) for role, names in _ROLES.items()}
+    if call_marks(fields):
+        plan[_A_CALL] = ()
+    if call_marks(key for key in fields if key not in ("name", "input")):
+        plan[_A_SPOKEN_CALL] = ()
+    return plan
+
+
+class Record(msgspec.Struct, gc=False):
+    """One record: its fields, and which of them play which role (the plan that its tuple of keys stands for); whose it
+    is, and what taints it.
+    """
+
+    fields: Fields
+    plan: Plan
+    kind: str
+    spot: Spot
+    builder: TraceBuilder
+    lane: Lane
+    tainted: str | None = None
+
+    def payload(self, role: str) -> Payload | None:
+        """The first field of that role that is there and not null."""
+        return first(self.fields, self.plan, role)
+
+    def text(self, role: str) -> str:
+        """The text of the first field of that role, else ""."""
+        names = self.plan[role]
+        return text(self.fields, *names) if names else ""
+
+    def whole(self) -> Payload:
+        """The record itself, as one JSON text."""
+        return msgspec.Raw(msgspec.json.encode(self.fields))
+
+    def rest(self) -> Payload | None:
+        """What the record says beside what it is found by: ids, times, names, outcome."""
+        told = {name: raw for name, raw in self.fields.items() if name not in _FOUND_BY}
+        return msgspec.Raw(msgspec.json.encode(told)) if told else None
+
+    @property
+    def damage(self) -> str | None:
+        """The code of what the record says of itself: that it was cut, or that something was taken out."""
+        if self.plan["truncated"] and is_true(self.fields, *self.plan["truncated"]):
+            return TRUNCATED
+        if self.plan["redacted"] and is_true(self.fields, *self.plan["redacted"]):
+            return REDACTED
+        return None
+
+    @property
+    def has_a_type(self) -> bool:
+        """Whether a text says what the record is."""
+        return bool(self.text("type"))
+
+    @property
+    def looks_like_a_call(self) -> bool:
+        """Whether a record of an unknown type may be a call or its result: by its keys, its name, or what it holds."""
+        return (
+            _A_CALL in self.plan
+            or _SOUNDS_LIKE_A_CALL.search(spelled(self.text("type")[:_LONGEST_TYPE])) is not None
+            or holds_a_call(self.whole())
+        )
+
+    @property
+    def is_said_with_a_call(self) -> bool:
+        """Whether what a person or the system said has the keys of a call."""
+        return _A_SPOKEN_CALL in self.plan
+
+    @property
+    def names_arguments(self) -> bool:
+        """Whether it has arguments by a name that means nothing else."""
+        return bool(self.plan["arguments"]) and self.plan["arguments"] != ("input",)
+
+
+def first(fields: Fields, plan: Plan, role: str) -> Payload | None:
+    """The first field of that role that is there and not null."""
+    for name in plan[role]:
+        raw = fields[name]
+        if raw != _NULL:
+            return raw
+    return None
+
+
+def holds_a_call(raw: Payload) -> bool:
+    """Whether a JSON text holds what the APIs write for a call or a result."""
+    return _HOLDS_A_CALL.search(raw) is not None
