@@ -22,6 +22,7 @@ from forensics.core.classes import (
 )
 from forensics.core.findings import Finding, finding
 from forensics.core.jsonvalue import SAFE_INTEGER, Decoded, canonical, decode, decode_embedded
+from forensics.core.leaves import leaves_of
 from forensics.core.sanitise import one_line
 from forensics.core.trace import Block, Call, Outcome
 from forensics.proofs.calls import answerable, proof_of, without
@@ -212,14 +213,8 @@ def _decoded(payload: Payload) -> Decoded:
 
 
 def _large_integer(value: object) -> int | None:
-    """The first integer beyond 2^53 in document order; iterative."""
-    todo = [value]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, dict):
-            todo.extend(reversed(item.values()))
-        elif isinstance(item, list):
-            todo.extend(reversed(item))
-        elif isinstance(item, int) and abs(item) > SAFE_INTEGER:
+    """The first integer beyond 2^53 in document order."""
+    for _, _, _, item in leaves_of(value):
+        if isinstance(item, int) and abs(item) > SAFE_INTEGER:
             return item
     return None
