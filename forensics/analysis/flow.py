@@ -18,7 +18,7 @@ from forensics.analysis.occurrences import Occurrences
 from forensics.analysis.runs import all_runs, anchor_of
 from forensics.analysis.texts import Text
 from forensics.core.handles import Handle, Use
-from forensics.core.jsonvalue import value_of
+from forensics.core.jsonvalue import raw, value_of
 from forensics.core.leaves import Leaf, leaves_of, pointer_of
 from forensics.core.trace import StepKind
 
@@ -58,7 +58,7 @@ class _Flow:
     def __init__(self, trace: Trace, classified: Classes, rules: RuleSet) -> None:
         self.trace = trace
         self.rules = rules
-        told = (run for facts in trace.facts.values() for run in all_runs(msgspec.json.encode(facts)))
+        told = (run for facts in trace.facts.values() for run in all_runs(bytes(raw(facts))))
         self.runs = Occurrences(trace, told)
         self.minted = Minted(self.runs)
         self.minting = Minting(trace, classified, rules, self.runs, self.minted)

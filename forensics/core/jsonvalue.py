@@ -314,5 +314,19 @@ def value_of(raw: msgspec.Raw) -> Any:
 
 
 def raw(value: object) -> msgspec.Raw:
-    """A payload of our own making, for what does not stand as one JSON text in the evidence."""
-    return msgspec.Raw(_encode(value))
+    """A payload of our own making, for what does not stand as one JSON text in the evidence; lone surrogates, which
+    UTF-8 can't hold, are spelled out."""
+    try:
+        return msgspec.Raw(_encode(value))
+    except UnicodeEncodeError:
+        return msgspec.Raw(_encode(_spelled(value)))
+
+
+def _spelled(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {spell_surrogates(str(k)): _spelled(v) for k, v in value.items()}
+    if isinstance(value, msgspec.Struct):
+        return _spelled(msgspec.structs.asdict(value))
+    if isinstance(value, (list, tuple)):
+        return [_spelled(v) for v in value]
+    return _strict_scalar(value)

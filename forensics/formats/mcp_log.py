@@ -15,7 +15,7 @@ from forensics.core.build import Execution, Lane, Spot
 from forensics.core.classes import ToolFacts
 from forensics.core.evidence import Basis
 from forensics.core.findings import finding
-from forensics.core.jsonvalue import decode, text_of
+from forensics.core.jsonvalue import decode, raw, text_of
 from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE, Payload, StepKind
 from forensics.errors import CorruptEvidenceError, UnknownFormatError
@@ -62,7 +62,7 @@ def sniff(look: Look) -> int:
 
 
 def _raw(parts: Fields | list[Payload]) -> Payload:
-    return msgspec.Raw(msgspec.json.encode(parts))
+    return raw(parts)
 
 
 def _holds_messages(raw: Payload) -> bool:
