@@ -7,6 +7,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, cast
 
+from forensics.core.sanitise import one_line
 from forensics.errors import AmbiguousFormatError, UnknownFormatError
 from forensics.formats.shared.reader import SQLITE_MAGIC, Look, Reader, look_at
 
@@ -105,5 +106,5 @@ _SEEN: tuple[tuple[Callable[[bytes], bool], str], ...] = (
 
 
 def _keys(fields: Mapping[str, object]) -> str:
-    shown = [k[:30] for k in list(fields)[:6]]
+    shown = [one_line(k, 30) for k in list(fields)[:6]]
     return ", ".join(shown) + (", …" if len(fields) > len(shown) else "") if shown else "(none)"

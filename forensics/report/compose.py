@@ -146,7 +146,11 @@ def evidence_row(one: Examined) -> EvidenceRow:
     name = spell_surrogates(one.name)
     if one.reading is None:
         fault = one.error
-        error = None if fault is None else Fault(code=fault.code, message=fault.message, hint=fault.hint)
+        error = (
+            None
+            if fault is None
+            else Fault(code=fault.code, message=spell_surrogates(fault.message), hint=spell_surrogates(fault.hint))
+        )
         return EvidenceRow(name=name, sha256=one.sha256, size=one.size, status="refused", error=error)
     reading = one.reading
     return EvidenceRow(
@@ -305,9 +309,7 @@ def _class_names(kind: Classification) -> _ClassNames:
     return _ClassNames(kind.effect.name.lower(), kind.result.name.lower(), kind.tool_class.value)
 
 
-def call_row(
-    analysis: TraceAnalysis, row: int, numbering: Numbering, names: _ClassNames, minted: list[str]
-) -> CallRow:
+def call_row(analysis: TraceAnalysis, row: int, numbering: Numbering, names: _ClassNames, minted: list[str]) -> CallRow:
     """One call with its class and what a rerun would do with it."""
     call, first = analysis.trace.calls[row], numbering.first(analysis)
     return CallRow(
