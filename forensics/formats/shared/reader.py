@@ -106,8 +106,8 @@ def _first_lines(source: Source) -> tuple[list[Fields], list[list[msgspec.Raw]]]
         if seen >= _FIRST_LINES * 4 or len(objects) + len(arrays) >= _FIRST_LINES:
             break
         first = bytes(line.data[:1])
-        if first == b"{" and (found := _whole(_object, line.data)) is not None:
+        if first == b"{" and (found := fields_of(line.data)):
             objects.append(found)
-        elif first == b"[" and (items := _whole(_array, line.data)) is not None:
+        elif first == b"[" and (items := items_of(line.data)):
             arrays.append(items)
     return objects, arrays
