@@ -89,7 +89,9 @@ class Known(msgspec.Struct, frozen=True, gc=False):
 
 
 class Lane:
-    """One conversation inside a trace: the calls of one agent and the messages that its model was shown."""
+    """One conversation inside a trace: the calls of one agent and the messages that its model was shown. `whole` says
+    that every prompt repeats all of it and that every turn and execution has a record of its own.
+    """
 
     def __init__(self, calls: list[Call], agent: str) -> None:
         self.agent = agent
@@ -97,6 +99,7 @@ class Lane:
         self.raw_keys: list[bytes] = []
         self.fed = False
         self.compacted = False
+        self.whole = False
         self.turns: list[int] = []
         self.silent: int = NOWHERE
         self.calls: dict[str, list[int]] = {}
@@ -433,6 +436,9 @@ class TraceBuilder:
         if rung is not None:
             call.agreement = rung.value
             call.returned_is_cut = rung is Rung.CUT and is_cut_of(decode(told).value, decode(payload).value)
+            if call.returned_is_cut and self.spans_are_complete:
+                message = f"the result of {one_line(call.tool, 60)} is cut, and not in the next prompt"
+                self._contradiction(row, message, spot)
         else:
             message = (
                 f"the tool span of {one_line(call.tool, 60)} says {_brief(told)}, "
@@ -492,6 +498,16 @@ class TraceBuilder:
             self._compacted(lane, spot, len(known.left))
         lane.history = entries
         lane.fed = True
+        if lane.whole:
+            self._check_shown(lane, spot)
+
+    def _check_shown(self, lane: Lane, spot: Spot) -> None:
+        """A prompt that repeats the whole conversation shows the result of every call that was asked for before it."""
+        for row in lane.unshown:
+            call = self.trace.calls[row]
+            if call.turn >= 0:
+                message = f"the model was asked on and not shown what {one_line(call.tool, 60)} returned"
+                self._contradiction(row, message, spot)
 
     def _feed_one(
         self,
@@ -570,12 +586,15 @@ class TraceBuilder:
         asked = [row for row in rows if row >= 0]
         if asked and all(self.trace.calls[row].turn >= 0 for row in asked):
             self._compare_copy(message, rows, spot)
+            if lane.whole:
+                self._compare_turn(message, asked, spot)
             return self.trace.calls[asked[0]].turn
         if lane.silent >= 0:
             return self._fill_silent_turn(lane, message, spot)
         if not first and self.spans_are_complete and not self._same_text(lane, message):
             self.gap("evidence_gap", "a prompt shows a model turn that has no record of its own", spot)
-        if first and any(row >= 0 and self.trace.calls[row].executed is not None for row in rows):
+        ran = any(row >= 0 and self.trace.calls[row].executed is not None for row in rows)
+        if first and ran and not self.spans_are_complete:
             self.gap("evidence_gap", "a call ran in this trace, and the turn that asked for it has no record", spot)
         turn = self._adopt(lane, message, rows, spot)
         if first:
@@ -610,8 +629,22 @@ class TraceBuilder:
                 message_text = f"the model's own record of {one_line(call.tool, 60)} says {_brief(asked.payload)}, a later prompt says {_brief(part.payload)}"
                 self._contradiction(row, message_text, spot.down(part.pointer))
 
+    def _compare_turn(self, message: Message, asked: list[int], spot: Spot) -> None:
+        """A copy of a turn says what the turn said, and asks for all that it asked for."""
+        turn = self.trace.calls[asked[0]].turn
+        for row, call in enumerate(self.trace.calls):
+            if call.turn == turn and row not in asked:
+                told = f"a later prompt leaves out that the model asked for {one_line(call.tool, 60)}"
+                self._contradiction(row, told, spot)
+        said, copy = self.trace.payload[self._turn_rows[turn]], message.text
+        if said is not copy and (said is None or copy is None or agree(said, copy) is None):
+            told = f"the turn's own record says {_brief(said)}, a later prompt says {_brief(copy)}"
+            self._contradiction(asked[0], told, spot)
+
     def _fill_silent_turn(self, lane: Lane, message: Message, spot: Spot) -> int:
         """The output of a turn was not captured; the next prompt shows what it said."""
+        if lane.whole and (message.calls or message.text is not None):
+            self.gap("evidence_gap", "a later prompt shows what a turn said whose own record says nothing", spot)
         turn, lane.silent = lane.silent, NOWHERE
         self.trace.silent_turns.remove(turn)
         self._asked_in[turn] = 0
@@ -649,7 +682,7 @@ class TraceBuilder:
 
     def _same_text(self, lane: Lane, message: Message) -> bool:
         """Whether the lane's last turn said these words (a record may keep the text and leave the calls out)."""
-        if message.text is None or not lane.turns or message.calls:
+        if message.text is None or not lane.turns or message.calls or (lane.whole and self._asked_in[lane.turns[-1]]):
             return False
         wanted = text_of(message.text).strip()
         said = self.trace.payload[self._turn_rows[lane.turns[-1]]]
@@ -661,12 +694,17 @@ class TraceBuilder:
         lane.compacted = True
         message = f"a later prompt leaves out {dropped} messages that an earlier one showed: the history was compacted or rewritten"
         self.note(finding("compacted_history", message, locators=(self._locator(spot),), basis=Basis.DERIVED))
+        if lane.whole:
+            self.gap("compacted_history", message, spot)
 
     # the end -----------------------------------------------------------------------------------------------------
 
     def finish(self) -> Trace:
         """Say what can only be said at the end: ids used twice, calls never answered, executions never recorded."""
         self._duplicate_ids()
+        for lane in self._lanes.values():
+            if lane.whole:
+                self._unasked_executions(lane)
         for call in self.trace.calls:
             self._missing_execution(call)
             self._unanswered(call)
@@ -683,6 +721,14 @@ class TraceBuilder:
             if len(held) > 1:
                 message = f"the call id {one_line(recorded_id, 60)} names {len(held)} different calls"
                 self.note(finding("duplicate_call_id", message, steps=tuple(held)))
+
+    def _unasked_executions(self, lane: Lane) -> None:
+        """Where every turn is recorded, a tool of the agent's that ran was asked for."""
+        for row in lane.unasked:
+            call = self.trace.calls[row]
+            if call.boundary is Boundary.TOOL and call.requested is None:
+                message = f"{one_line(call.tool, 60)} ran, and none of the turns, which are all recorded, asked for it"
+                self._contradiction(row, message, Spot(self.trace.place_of(call.step)))
 
     def _missing_execution(self, call: Call) -> None:
         """A format that records every execution, a call with a result, and no execution: the span is missing. What the

@@ -14,6 +14,8 @@ import msgspec
 from forensics.core.jsonvalue import equal_values, value_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from forensics.core.trace import Call, Payload
 
 
@@ -85,6 +87,10 @@ class OpenCalls:
         if self._placed is not None:
             for key in _places(one):
                 _drop(self._placed, key, one.turn, call)
+
+    def __iter__(self) -> Iterator[int]:
+        """The open calls, in the order in which they were added."""
+        return iter(tuple(self._open))
 
     def with_id(self, recorded_id: str) -> Batch | None:
         """The open calls of the latest turn with that id."""

@@ -33,8 +33,10 @@ BOUNDARIES: dict[Role, Boundary] = {
 }
 
 
-def tool_execution(spans: Sequence[Span], server: str, boundary: Boundary) -> Execution:
-    """A tool span as what ran; spans that record the same call again follow it and fill what it does not say."""
+def tool_execution(spans: Sequence[Span], server: str, boundary: Boundary, *, complete: bool = False) -> Execution:
+    """A tool span as what ran; spans that record the same call again follow it and fill what it does not say.
+    `complete` says that the format records every execution in full.
+    """
     span = spans[0]
     arguments, args_spot = _told(spans, names.TOOL_ARGUMENTS)
     result, result_spot = _told(spans, names.TOOL_RESULT)
@@ -59,7 +61,7 @@ def tool_execution(spans: Sequence[Span], server: str, boundary: Boundary) -> Ex
         span.text(names.DISPOSITION) or None,
         next((code for code in map(_taint, spans) if code), None) or _damage(arguments),
         result_spot,
-        tuple(_disputes(spans)),
+        (*_disputes(spans), *(_disputes_with_status(span) if complete else ())),
     )
 
 
@@ -88,6 +90,32 @@ def _disputes(spans: Sequence[Span]) -> Iterator[str]:
     told = _all_told(spans, names.TOOL_RESULT)
     if any(agree(told[0], more) is None for more in told[1:]):
         yield f"one execution of {one_line(tool, 60)} is recorded with different results"
+
+
+def _disputes_with_status(span: Span) -> Iterator[str]:
+    """How a FastAIAgent tool span says that the call ended, against what it tells of it. Its SDK writes arguments and
+    status of every call, and what it returned or the error; only one that stopped for a person or by an exception
+    says no more.
+    """
+    status, error = span.text(names.TOOL_STATUS), span.payload(names.TOOL_ERROR)
+    result = span.payload(names.TOOL_RESULT)
+    if status == "ok" and (error is not None or span.failed):
+        yield "the span says that the call went well, and tells of an error"
+    if span.failed and not any(event.name == "exception" for event in span.events):
+        yield "the span failed, and tells of no exception"
+    if span.failed or is_pause(span):
+        return
+    if status == "error" and error is None:
+        yield "the span says that the call failed, and tells of no error"
+    if error is not None and result is not None and agree(result, error, error=True) is None:
+        yield "the span tells of an error and of a result that does not tell of it"
+    if status == "unknown" and result is not None:
+        yield "the span says that there is no such tool, and tells of a result"
+    ended = result if result is not None else error
+    told = {"tool.args": span.payload(names.TOOL_ARGUMENTS), "tool.status": status or None, "tool.result": ended}
+    lacking = " and ".join(name for name, there in told.items() if there is None)
+    if lacking and status != "unknown":
+        yield f"the span lacks {lacking}, which its SDK always writes"
 
 
 def _names(span: Span) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.build import Lane
-from forensics.core.trace import Payload, StepKind
+from forensics.core.trace import NOWHERE, Payload, StepKind
 from forensics.formats.shared import span_names as names
 from forensics.formats.shared.span_names import Role
 from forensics.formats.shared.span_order import NO_PARENT
@@ -38,6 +38,7 @@ class Scope(msgspec.Struct):
     waiting: dict[str, list[Lane]] = {}
     asked_model: bool = False
     last_text: Payload | None = None
+    last_turn: int = NOWHERE
 
 
 class Scopes:

@@ -35,6 +35,7 @@ TOOL_ARGUMENTS = ("gen_ai.tool.call.arguments", "tool_arguments", "tool.args")
 TOOL_RESULT = ("gen_ai.tool.call.result", "tool_response", "tool.result")
 TOOL_ERROR = ("tool.error",)
 TOOL_STATUS = ("tool.status",)
+TOOL_ORIGIN = ("tool.origin",)
 DISPOSITION = ("fastaiagent.replay.tool_disposition",)
 ERROR_TYPE = ("error.type", "exception.type")
 ERROR_MESSAGE = ("exception.message", "error.message")
@@ -50,6 +51,8 @@ DATA_SOURCE = ("gen_ai.data_source.id",)
 MEMORY_OPERATION = ("memory.operation",)
 MEMORY_QUERY = ("memory.query",)
 GUARDRAIL_NAME = ("fastaiagent.guardrail.name",)
+GUARDRAIL_ACTION = ("fastaiagent.guardrail.action_taken",)
+MIDDLEWARE = ("fastaiagent.middleware",)
 GUARDRAIL_SAYS = ("fastaiagent.guardrail.checks", "fastaiagent.guardrail.passed")
 
 MCP_RESOURCE = ("mcp.resource.uri", "gen_ai.prompt.name", "mcp.prompt.name")
@@ -82,6 +85,7 @@ WANTED: dict[str, str] = {
         RETRIEVAL_RESULT, DATA_SOURCE, MEMORY_OPERATION, MEMORY_QUERY, GUARDRAIL_NAME, GUARDRAIL_SAYS, MCP_RESOURCE,
         HTTP_METHOD, HTTP_URL, HTTP_SERVED, RPC_METHOD, RPC, FUNCTION, DATABASE, DATABASE_OPERATION, DATABASE_TEXT,
         DATABASE_RESULT, DATABASE_TABLE, MESSAGING, MESSAGING_TO, SOURCE_TRACE, REPLAY_MODE, REPLAY_SOURCE,
+        TOOL_ORIGIN, GUARDRAIL_ACTION, MIDDLEWARE,
     )
     for name in row
 }  # fmt: skip
@@ -201,6 +205,10 @@ MCP_HOUSEKEEPING = frozenset({
 TOOL_HEADS = ("execute_tool ", "tool ")
 """How the name of a span begins that ran a tool, where it carries nothing else."""
 
+PAYLOADS = frozenset({*PROMPT, *ANSWER_TEXT, *ANSWER_CALLS, *TOOL_ARGUMENTS, *TOOL_RESULT, *TOOL_LISTS[1:]})
+"""What FastAIAgent writes for every turn and every call, or, with its capture off, for none."""
+LEFT_AS_IT_WAS = ("", "none", "warned", "blocked")
+"""What a guardrail did where it changed no text and no turn."""
 PAUSES = ("interruptsignal", "graphinterrupt", "nodeinterrupt")
 """Exceptions that mean a pause for a person, never a failure."""
 INDETERMINATE = (

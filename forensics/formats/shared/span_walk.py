@@ -14,7 +14,8 @@ import msgspec
 from forensics.core.agreement import agree
 from forensics.core.build import Spot
 from forensics.core.classes import ToolFacts
-from forensics.core.evidence import Basis
+from forensics.core.evidence import Basis, Severity
+from forensics.core.findings import finding
 from forensics.core.jsonvalue import text_of, unfold
 from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE, Boundary, Payload, StepKind
@@ -87,9 +88,13 @@ class TraceWalk:
         tree = build_tree(distinct(spans, self.builder, build))
         self.cast = cast(tree, self.messages)
         self.spans = self.cast.spans
+        self.complete = self.builder.spans_are_complete and any(
+            not names.PAYLOADS.isdisjoint(span.attributes) for span in self.spans
+        )
         self.scopes = Scopes(self.cast, self.builder)
         self.facts = FactReader(self.builder.trace)
         self.around_agents = {self.cast.scope[row] for row in self.cast.rows(Role.AGENT)}
+        self.first_asked: dict[int, int] = {}
         self.first_prompt = self._first_prompts()
         self.last_text: Payload | None = None
         self.two_events: frozenset[int] = frozenset()
@@ -128,12 +133,13 @@ class TraceWalk:
             counts.output_tokens += _number(self.spans[row].payload(names.OUTPUT_TOKENS))
 
     def _first_prompts(self) -> dict[int, Said]:
-        """For each span the first prompt that was captured below it."""
+        """For each span the first prompt that was captured below it; `first_asked` has the row of its model span."""
         found: dict[int, Said] = {}
         for asked, said in self.cast.prompts.items():
             row = asked
             while row != NO_PARENT and row not in found:
                 found[row] = said
+                self.first_asked[row] = asked
                 row = self.cast.tree.parent[row]
         return found
 
@@ -189,6 +195,22 @@ class TraceWalk:
         told = span.get(names.AGENT_INPUT)
         if told is not None and not _shows(shown, told[1]):
             self._step(StepKind.USER, row, told)
+        if self.complete and shown is not None and self.cast.roles[row] is Role.AGENT:
+            self._check_first_prompt(row, shown)
+
+    def _check_first_prompt(self, row: int, shown: Said) -> None:
+        """Where every prompt is recorded, the first one shows what the agent was told and its own system prompt, to
+        which a memory may add.
+        """
+        system = Said(tuple(m for m in shown.messages if m.step_kind is StepKind.SYSTEM), shown.pointer)
+        for name, said, what in (
+            (names.AGENT_INPUT, shown, "what it was told"),
+            (names.SYSTEM_PROMPT, system, "its system prompt"),
+        ):
+            told = self.spans[row].get(name)
+            if told is not None and not _shows(said, told[1]):
+                message = f"the first prompt of the agent {{}} does not show {what}"
+                self._contradicted(row, message, told, self.first_asked[row])
 
     def _unshown_prompt(self, row: int) -> None:
         span = self.spans[row]
@@ -207,9 +229,48 @@ class TraceWalk:
         if told is not None:
             if not self._was_said(row, told[1]):
                 self._step(StepKind.OTHER, row, told, name="final output", at=span.ended_at)
+                self._check_output(row, told)
         elif self.cast.roles[row] is Role.AGENT:
             self._final_messages(row)
         self._tell_error(row)
+
+    def _check_output(self, row: int, told: tuple[str, Payload]) -> None:
+        """Where every turn is recorded, the output of an agent is what its last turn said or, where that turn asked for
+        calls and the run ended with them, what one of them was given or returned.
+        """
+        scope = self.scopes.inside(row)
+        if not self.complete or self.cast.roles[row] is not Role.AGENT or not scope.asked_model:
+            return
+        calls = [call for call in self.builder.trace.calls if call.turn == scope.last_turn]
+        said = [scope.last_text, *(call.result for call in calls), *(call.arguments for call in calls)]
+        if any(payload is not None and agree(payload, told[1]) is not None for payload in said):
+            return
+        what = "was said by no turn that is recorded" if calls else "is not what its last turn said"
+        asked = [r for r in self.cast.rows(Role.MODEL) if self.cast.agent[r] == row]
+        self._contradicted(row, f"the output of the agent {{}} {what}", told, asked[-1] if asked else row)
+
+    def _contradicted(self, row: int, message: str, told: tuple[str, Payload], other: int) -> None:
+        """Two records of one run that tell different stories: a finding with both places, and a gap. Where a guardrail
+        or a middleware may have changed a text, it is a remark.
+        """
+        span, place = self.spans[row], self.build.places.locator
+        locators = (place(span.place, span.where(told[0])), place(self.spans[other].place, self.spans[other].pointer))
+        said = message.format(one_line(self.scopes.agent(row), 40))
+        if self._rewrites(row):
+            said += ": a guardrail or a middleware may have changed it"
+            severity: Severity | None = Severity.INFO
+        else:
+            severity = None
+            self.builder.gap("inconsistent_tuple", said, Spot(span.place, span.where(told[0])))
+        one = finding("inconsistent_tuple", said, locators=locators, basis=Basis.DERIVED, severity=severity)
+        self.builder.note(one)
+
+    def _rewrites(self, row: int) -> bool:
+        """Whether something may change the texts of an agent on their way: a middleware, or a guardrail that acted."""
+        if row == NO_PARENT or names.MIDDLEWARE[0] in self.spans[row].attributes:
+            return True
+        acted = (r for r in self.cast.rows(Role.GUARDRAIL) if self.cast.agent[r] == row)
+        return any(self.spans[r].text(names.GUARDRAIL_ACTION).lower() not in names.LEFT_AS_IT_WAS for r in acted)
 
     def _final_messages(self, row: int) -> None:
         said = self.messages.answer(self.spans[row])
@@ -246,6 +307,9 @@ class TraceWalk:
         scope.asked_model = True
         self.facts.read(span, self.scopes.server(row))
         lane = self._feed(scope, prompt, span)
+        if self.complete:
+            lane.whole = not self._rewrites(self.cast.agent[row])
+            self._check_captured(row, prompt)
         self._show_twins(row, lane)
         self._settle(scope.key)
         if (prompt is not None and prompt.cut) or (answer is not None and answer.cut):
@@ -255,15 +319,25 @@ class TraceWalk:
         model = span.text(names.MODEL)
         if answer is not None:
             message = answer.messages[0]
-            self.builder.respond(lane, message, Spot(span.place, answer.pointer, span.ended_at), model=model)
+            turn = self.builder.respond(lane, message, Spot(span.place, answer.pointer, span.ended_at), model=model)
             self.scopes.said(scope, lane, message)
             scope.last_text = self.last_text = message.text
+            scope.last_turn = turn
             self._check_finish(span, message)
         elif failure_of(span) is None:
-            turn = self.builder.silent_turn(lane, Spot(span.place, span.pointer, span.ended_at), model=model)
+            scope.last_text = None
+            scope.last_turn = turn = self.builder.silent_turn(
+                lane, Spot(span.place, span.pointer, span.ended_at), model=model
+            )
             self._silent.add(row)
             self._check_silent(scope, span, turn)
         self._tell_error(row)
+
+    def _check_captured(self, row: int, prompt: Said | None) -> None:
+        """A format that writes every prompt, and a turn without one."""
+        span = self.spans[row]
+        if prompt is None and failure_of(span) is None:
+            self.builder.gap("evidence_gap", "a model turn has no prompt, which this format always writes", span.spot)
 
     def _show_twins(self, row: int, lane: Lane) -> None:
         """What a second record of this model turn shows of results must be what the first one shows."""
@@ -302,7 +376,7 @@ class TraceWalk:
         or an execution must tell of them.
         """
         words = finish_words(span.payload(names.FINISH))
-        if ends_in_calls(words) and not self.builder.spans_are_complete:
+        if ends_in_calls(words) and not self.complete:
             self._awaited[scope.key] = (span, turn)
             return
         why = cut_short(words, calls=False)
@@ -332,13 +406,19 @@ class TraceWalk:
         scope = self.scopes.around(row)
         self._awaited.pop(scope.key, None)
         spans = [span, *(self.spans[twin] for twin in self.cast.twins_of.get(row, ()))]
-        ran = tool_execution(spans, server, Boundary.SUB_AGENT if row in self.around_agents else Boundary.TOOL)
+        ran = tool_execution(spans, server, self._boundary(row), complete=self.complete)
         lane = self.scopes.asked(scope, ran.tool, ran.recorded_id or "")
         self._tool_facts(span, ran.tool, server)
         if row in self.two_events:
             self._running[row] = (lane, self.builder.begin(lane, ran), ran)
         else:
             self.builder.execute(lane, ran)
+
+    def _boundary(self, row: int) -> Boundary:
+        if row in self.around_agents:
+            return Boundary.SUB_AGENT
+        provider = self.spans[row].text(names.TOOL_ORIGIN) == "provider"
+        return Boundary.PROVIDER_TOOL if provider else Boundary.TOOL
 
     def _tool_facts(self, span: Span, tool: str, server: str) -> None:
         described, declared = span.payload(names.TOOL_DESCRIPTION), span.payload(names.REPLAY_CLASS)

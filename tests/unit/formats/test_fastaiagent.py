@@ -282,11 +282,13 @@ def test_a_history_from_an_earlier_run_is_no_contradiction(read: Read, edited: E
     """A session's memory shows calls that another trace recorded: before the user's last message."""
     database = sqlite3.connect(f"file:{cases / 'fastaiagent/payment_branch.db'}?mode=ro&immutable=1", uri=True)
     (body,) = database.execute("SELECT attributes FROM spans WHERE rowid = 3").fetchone()
+    (root,) = database.execute("SELECT attributes FROM spans WHERE parent_span_id IS NULL").fetchone()
     database.close()
-    attributes = json.loads(body)
+    attributes, output = json.loads(body), json.loads(root)["agent.output"]
     shown = [*json.loads(attributes["gen_ai.request.messages"]), {"role": "user", "content": "and now?"}]
     changes = {
         "gen_ai.request.messages": json.dumps(shown),
+        "gen_ai.response.content": output,
         "gen_ai.response.tool_calls": "[]",
         "gen_ai.response.finish_reason": "stop",
     }
