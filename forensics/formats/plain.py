@@ -19,9 +19,9 @@ from forensics.core.trace import NOWHERE, Boundary, StepKind
 from forensics.formats.shared.answers import Answer, read_answer
 from forensics.formats.shared.chat import bad_line, doubts_of, tell
 from forensics.formats.shared.draft import UNSETTLED
-from forensics.formats.shared.fields import Fields, fields_of, is_true, opens_with, says_each_key_once, text
+from forensics.formats.shared.fields import fields_of, is_true, opens_with, present, says_each_key_once, text
 from forensics.formats.shared.lines import Line, lines
-from forensics.formats.shared.plain_records import TRACE_NAMES, Plans, Record, first, holds_a_call, kind_of
+from forensics.formats.shared.plain_records import TRACE_NAMES, Plans, Record, damage_of, holds_a_call, kind_of
 from forensics.formats.shared.vocabulary import parse_message
 from forensics.formats.shared.wholeness import (
     arguments_damage,
@@ -66,6 +66,7 @@ _TWO_WAYS = "a record can be read in two ways: a key stands twice in it"
 
 
 def sniff(look: Look) -> int:
+    """How surely most of the first lines are events of a plain log."""
     known = [kind_of(fields) for fields in look.lines if not _FOREIGN & fields.keys()]
     told = [kind for kind in known if kind]
     if not told or len(told) * 2 < len(look.lines):
@@ -74,6 +75,7 @@ def sniff(look: Look) -> int:
 
 
 def read(source: Source, build: EvidenceBuilder) -> None:
+    """Walk the log line by line. Never raises: what can't be read is a bad line."""
     log = _Log(build)
     for line in lines(source):
         log.line(line)
@@ -101,7 +103,14 @@ class _Log:
                 return
             tainted = self._faults(decoded.faults, Spot(place))
         self.build.counts.records += 1
-        record = self._record(fields, place, tainted)
+        plan = self.plans.of(fields)
+        trace, agent, at = plan["trace"], plan["agent"], plan["at"]
+        builder = self.build.trace((text(fields, *trace) if trace else "") or "trace-0")
+        lane = builder.lane("", text(fields, *agent) if agent else "")
+        spot = Spot(place, "", nanoseconds(present(fields, *at)) if at else NOWHERE)
+        record = Record(fields, plan, kind_of(fields), spot, builder, lane, tainted)
+        if plan["flags"]:
+            record.damage = damage_of(fields, plan["flags"])
         _RECORDS.get(record.kind, _Log.other)(self, record)
 
     def _faults(self, faults: tuple[Fault, ...], spot: Spot) -> str | None:
@@ -109,15 +118,6 @@ class _Log:
         if tainted and any(fault.pointer in TRACE_NAMES for fault in faults):
             self.build.gap(tainted, "a record can be read as part of two runs", spot)
         return tainted
-
-    def _record(self, fields: Fields, place: int, tainted: str | None) -> Record:
-        plan = self.plans.of(fields)
-        names = plan["trace"]
-        builder = self.build.trace((text(fields, *names) if names else "") or "trace-0")
-        names = plan["agent"]
-        lane = builder.lane("", text(fields, *names) if names else "")
-        spot = Spot(place, "", nanoseconds(first(fields, plan, "at")))
-        return Record(fields, plan, kind_of(fields), spot, builder, lane, tainted)
 
     def close(self) -> None:
         """Say which turns ended to call tools and were followed by no call."""
@@ -130,14 +130,16 @@ class _Log:
     # the model ---------------------------------------------------------------------------------------------------
 
     def model(self, record: Record) -> None:
-        self._taint(record)
-        answer = _told_in_parts(record)
+        if record.tainted:
+            self._taint(record)
+        answer = _told_in_parts(record) if record.plan["model_body"] or record.plan["model_calls"] else None
         turn = self._turn(record) if answer is None else self._answered(record, answer)
         if record.payload("model_tool") is not None:
             self._ask(record, turn)
         elif answer is None and record.names_arguments:
             _gap(record, "a model record that holds arguments and names no tool")
-        self._ended(record, turn)
+        if record.plan["finish"] or record.plan["status"]:
+            self._ended(record, turn)
 
     def _turn(self, record: Record) -> int:
         said = record.payload("model_text")
@@ -165,8 +167,6 @@ class _Log:
 
     def _ended(self, record: Record, turn: int) -> None:
         """A turn that ended to call tools may be followed by its calls; one that was cut is a gap."""
-        if not record.plan["finish"] and not record.plan["status"]:
-            return
         words = finish_words(record.payload("finish"))
         status = record.text("status")
         why = cut_short((*words, "incomplete") if is_unfinished(status) else words, calls=True)
@@ -185,7 +185,7 @@ class _Log:
 
     def _ask(self, record: Record, turn: int) -> None:
         tool, arguments = record.text("call_tool"), record.payload("arguments")
-        function = record.payload("function")
+        function = record.payload("function") if record.plan["function"] else None
         if function is not None and opens_with(function, b"{"):
             inner = fields_of(function)
             tool, arguments = text(inner, "name"), inner.get("arguments", arguments)
@@ -213,7 +213,7 @@ class _Log:
             record.text("result_tool"),
             payload,
             record.spot,
-            failed=error is not None or status in _FAILED or is_true(record.fields, "is_error", "isError"),
+            failed=error is not None or status in _FAILED or is_true(record.fields, *record.plan["failed"]),
             denied=status in _DENIED,
             unsettled=status in UNSETTLED,
             tainted=damage,

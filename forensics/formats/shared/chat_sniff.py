@@ -81,7 +81,10 @@ def _messages(look: Look) -> list[Fields]:
         return _of_object(look.document)
     if look.array is not None:
         return _of_array(look.array)
-    found = [m for fields in look.lines for m in _of_object(fields)]
+    told = [found for fields in look.lines if (found := _of_object(fields))]
+    if len(told) * 2 < len(look.lines):
+        return []  # a few items of an API among records of another kind
+    found = [m for messages in told for m in messages]
     return found + [m for items in look.line_arrays for m in _of_array(items)]
 
 

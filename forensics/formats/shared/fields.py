@@ -22,6 +22,7 @@ _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _encode = msgspec.json.Encoder().encode
 _NULL = b"null"
+_TRUE = msgspec.Raw(b"true")
 _BLANK = re.compile(rb"\s*")
 
 
@@ -99,7 +100,11 @@ def opens_with(raw: Payload | memoryview, mark: bytes) -> bool:
 
 def is_true(fields: Fields, *names: str) -> bool:
     """Whether one of these fields is true."""
-    return any(bytes(fields.get(name, b"")) == b"true" for name in names)
+    for name in names:
+        raw = fields.get(name)
+        if raw is not None and raw == _TRUE:
+            return True
+    return False
 
 
 # what looks like a call ----------------------------------------------------------------------------------------------

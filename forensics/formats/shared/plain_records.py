@@ -67,8 +67,8 @@ _ROLES: dict[str, tuple[str, ...]] = {
     "said": ("text", "content", "message", "error", "input"),
     "content": ("content", "message"),
     "operation": ("operation", "op", "action"),
-    "truncated": ("truncated", "is_truncated", "isTruncated"),
-    "redacted": ("redacted", "is_redacted", "isRedacted"),
+    "failed": ("is_error", "isError"),
+    "flags": ("truncated", "is_truncated", "isTruncated", "redacted", "is_redacted", "isRedacted"),
 }
 _FOUND_BY = frozenset(
     name
@@ -85,13 +85,12 @@ Plan = dict[str, tuple[str, ...]]
 
 def kind_of(fields: Fields) -> str:
     """What kind of record it is, by its type, else by its kind; "" where neither is known."""
-    for name in _ROLES["type"]:
-        raw = fields.get(name)
-        if raw is not None:
-            kind = _kind_named(bytes(raw))
-            if kind:
-                return kind
-    return ""
+    raw = fields.get("type")
+    kind = "" if raw is None else _kind_named(bytes(raw))
+    if kind:
+        return kind
+    raw = fields.get("kind")
+    return "" if raw is None else _kind_named(bytes(raw))
 
 
 @lru_cache(maxsize=1024)
@@ -110,6 +109,7 @@ class Plans:
         self._plans: dict[tuple[str, ...], Plan] = {}
 
     def of(self, fields: Fields) -> Plan:
+        """The plan for an object with these keys."""
         keys = tuple(fields)
         plan = self._plans.get(keys)
         if plan is None:
@@ -130,7 +130,7 @@ def _plan(fields: Fields) -> Plan:
 
 class Record(msgspec.Struct, gc=False):
     """One record: its fields, and which of them play which role (the plan that its tuple of keys stands for); whose it
-    is, and what taints it.
+    is, and what taints it: that it can be read in two ways, or the `damage` that it tells of itself.
     """
 
     fields: Fields
@@ -140,10 +140,15 @@ class Record(msgspec.Struct, gc=False):
     builder: TraceBuilder
     lane: Lane
     tainted: str | None = None
+    damage: str | None = None
 
     def payload(self, role: str) -> Payload | None:
         """The first field of that role that is there and not null."""
-        return first(self.fields, self.plan, role)
+        for name in self.plan[role]:
+            raw = self.fields[name]
+            if raw != _NULL:
+                return raw
+        return None
 
     def text(self, role: str) -> str:
         """The text of the first field of that role, else ""."""
@@ -158,15 +163,6 @@ class Record(msgspec.Struct, gc=False):
         """What the record says beside what it is found by: ids, times, names, outcome."""
         told = {name: raw for name, raw in self.fields.items() if name not in _FOUND_BY}
         return msgspec.Raw(msgspec.json.encode(told)) if told else None
-
-    @property
-    def damage(self) -> str | None:
-        """The code of what the record says of itself: that it was cut, or that something was taken out."""
-        if self.plan["truncated"] and is_true(self.fields, *self.plan["truncated"]):
-            return TRUNCATED
-        if self.plan["redacted"] and is_true(self.fields, *self.plan["redacted"]):
-            return REDACTED
-        return None
 
     @property
     def has_a_type(self) -> bool:
@@ -193,13 +189,9 @@ class Record(msgspec.Struct, gc=False):
         return bool(self.plan["arguments"]) and self.plan["arguments"] != ("input",)
 
 
-def first(fields: Fields, plan: Plan, role: str) -> Payload | None:
-    """The first field of that role that is there and not null."""
-    for name in plan[role]:
-        raw = fields[name]
-        if raw != _NULL:
-            return raw
-    return None
+def damage_of(fields: Fields, flags: tuple[str, ...]) -> str | None:
+    """The code of what a record says of itself by a flag: that it was cut, or that something was taken out."""
+    return next((REDACTED if "edacted" in name else TRUNCATED for name in flags if is_true(fields, name)), None)
 
 
 def holds_a_call(raw: Payload) -> bool:

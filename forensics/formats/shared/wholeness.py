@@ -35,7 +35,7 @@ _MARK = (
     r"|[\[<(]{1,2}/?\s?(?:redacted|masked|filtered|scrubbed)\b[^\"\]>)]{0,40}[\]>)]{1,2})"
 )
 _IS_MARK = re.compile(rf"\s*{_MARK}\s*", re.IGNORECASE)
-_MAY_HOLD_MARK = re.compile(rf'"\s?{_MARK}\s?\\*"'.encode(), re.IGNORECASE)
+_WORTH_A_LOOK = re.compile(rb'"(?:[*\[<(]|(?<=\A"))')  # a text that opens as a mark does, or nothing but a text
 _ANY_MARK = re.compile(rb"\*{3}[a-z_ ]{1,20}\*{3}|[\[<](?:redacted|masked)\b", re.IGNORECASE)
 _LONGEST_MARK = 80
 _OPENS_MARK = (b"*", b"[", b"<", b"(", b" ", b"\\")
@@ -73,10 +73,11 @@ def arguments_damage(payload: Payload, *, freeform: bool = False) -> str | None:
     """The code of what arguments say they lost: a value replaced by a redaction mark, or JSON text that breaks off.
     `freeform` arguments are any text.
     """
-    data = bytes(payload)
-    if _MAY_HOLD_MARK.search(data) and any(_IS_MARK.fullmatch(t) for t in texts_of(value_of(payload))):
+    if _WORTH_A_LOOK.search(payload) is None:
+        return None
+    if any(_IS_MARK.fullmatch(t) for t in texts_of(value_of(payload))):
         return REDACTED
-    if freeform or data[:1] != b'"':
+    if freeform or not bytes(payload).startswith(b'"'):
         return None
     said = text_of(payload)
     if not _BEGINS_AS_JSON.match(said):
