@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.build import Execution, Spot
-from forensics.core.jsonvalue import decode
+from forensics.core.jsonvalue import canonical, decode
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import NOWHERE, Boundary, StepKind
 from forensics.formats.shared.answers import Answer, read_answer
 from forensics.formats.shared.chat import bad_line, doubts_of, tell
 from forensics.formats.shared.draft import UNSETTLED
-from forensics.formats.shared.fields import fields_of, is_true, opens_with, present, says_each_key_once, text
+from forensics.formats.shared.fields import as_object, fields_of, is_true, opens_with, present, says_each_key_once, text
 from forensics.formats.shared.lines import Line, lines
 from forensics.formats.shared.plain_records import TRACE_NAMES, Plans, Record, damage_of, holds_a_call, kind_of
 from forensics.formats.shared.vocabulary import parse_message
@@ -254,8 +254,8 @@ class _Log:
 
     def _in_blocks(self, record: Record, content: Payload) -> None:
         self._check(record)
-        body = {"role": record.kind, "content": content}
-        message = parse_message(msgspec.Raw(msgspec.json.encode(body)), "")
+        body = {"role": msgspec.Raw(canonical(record.kind)), "content": content}
+        message = parse_message(as_object(body), "")
         tell(record.builder, record.lane, (message,), record.spot)
         _doubt(record, *message.doubts)
 
@@ -313,7 +313,7 @@ def _as_assistant(record: Record) -> Payload:
         fields.setdefault("tool_calls", fields["toolCalls"])
     if not {"content", "text"} & fields.keys() and (said := record.payload("model_text")) is not None:
         fields["content"] = said
-    return msgspec.Raw(msgspec.json.encode({**fields, "role": "assistant"}))
+    return as_object({**fields, "role": msgspec.Raw(b'"assistant"')})
 
 
 def _is_call(value: Payload) -> bool:

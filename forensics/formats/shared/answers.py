@@ -14,7 +14,7 @@ import msgspec
 from forensics.core.jsonvalue import raw, text_of
 from forensics.core.messages import Doubt, Message, Part
 from forensics.core.trace import Boundary, Payload
-from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, opens_with, present, text
+from forensics.formats.shared.fields import Fields, as_object, fields_of, is_text, items_of, opens_with, present, text
 from forensics.formats.shared.vocabulary import parse_message
 from forensics.formats.shared.wholeness import cut_short, finish_words, is_unfinished
 
@@ -192,8 +192,8 @@ def _items(listed: Payload, pointer: str) -> tuple[Message, ...]:
 
 def _as_assistant(fields: Fields, pointer: str) -> Message:
     """A message of the model, whose role an answer may leave out."""
-    role = fields if "role" in fields else {**fields, "role": msgspec.Raw(b'"assistant"')}
-    return parse_message(msgspec.Raw(msgspec.json.encode(role)), pointer)
+    told = fields if "role" in fields else {**fields, "role": msgspec.Raw(b'"assistant"')}
+    return parse_message(as_object(told), pointer)
 
 
 # a search of the provider's ------------------------------------------------------------------------------------------

@@ -11,7 +11,17 @@ import msgspec
 from forensics.core.messages import Doubt, Message
 from forensics.core.trace import NOWHERE, Payload
 from forensics.formats.shared.answers import BODIES, Answer, join_items, read_answer, read_body
-from forensics.formats.shared.fields import Fields, call_marks, fields_of, is_text, items_of, opens_with, present, text
+from forensics.formats.shared.fields import (
+    Fields,
+    as_object,
+    call_marks,
+    fields_of,
+    is_text,
+    items_of,
+    opens_with,
+    present,
+    text,
+)
 from forensics.formats.shared.vocabulary import parse_message
 
 LISTS = ("messages", "contents", "input", "items", "history")
@@ -151,11 +161,11 @@ def _is_a_call_itself(fields: Fields) -> tuple[Doubt, ...]:
 
 def _system_message(raw: Payload, base: str) -> Message:
     fields = fields_of(raw) if bytes(raw)[:1] == b"{" else {"content": raw}
-    return parse_message(msgspec.Raw(msgspec.json.encode({**fields, "role": "system"})), f"{base}/system")
+    return parse_message(as_object({**fields, "role": msgspec.Raw(b'"system"')}), f"{base}/system")
 
 
 def _as_user(raw: Payload) -> Payload:
-    return msgspec.Raw(msgspec.json.encode({"role": "user", "content": raw}))
+    return as_object({"role": msgspec.Raw(b'"user"'), "content": raw})
 
 
 def _messages(raw: Payload, base: str, locate: Locate, *, texts_are_the_users: bool = False) -> tuple[Message, ...]:

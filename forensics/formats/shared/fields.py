@@ -45,12 +45,23 @@ def has_each_key_once(fields: Fields, length: int) -> bool:
     return length in (kept, kept + 2 * len(fields) - 1)
 
 
+def as_object(fields: Fields) -> Payload:
+    """The fields as one JSON object again, each value as it stood."""
+    try:
+        return msgspec.Raw(_encode(fields))
+    except UnicodeEncodeError:  # a key with a lone surrogate
+        return msgspec.Raw(b"{" + b",".join(canonical(k) + b":" + bytes(v) for k, v in fields.items()) + b"}")
+
+
 def says_each_key_once(fields: Fields, data: bytes) -> bool:
     """Whether no key stands twice at the top of the object that `data` spells. Exact: the kept values are written back
     byte for byte, so a field that the decoder dropped leaves quotes that the kept ones don't account for (a key with a
     quote of its own may be spelled with fewer: it is not vouched for).
     """
-    written = _encode(fields)
+    try:
+        written = _encode(fields)
+    except UnicodeEncodeError:  # a key with a lone surrogate
+        return False
     if written == data:
         return True
     return written.count(b'"') == data.count(b'"') and not any('"' in key for key in fields)

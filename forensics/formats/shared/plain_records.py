@@ -10,7 +10,7 @@ import msgspec
 
 from forensics.core.build import Lane, Spot, TraceBuilder
 from forensics.core.jsonvalue import text_of
-from forensics.formats.shared.fields import Fields, call_marks, is_true, spelled, text
+from forensics.formats.shared.fields import Fields, as_object, call_marks, is_true, spelled, text
 from forensics.formats.shared.wholeness import REDACTED, TRUNCATED
 
 if TYPE_CHECKING:
@@ -157,12 +157,12 @@ class Record(msgspec.Struct, gc=False):
 
     def whole(self) -> Payload:
         """The record itself, as one JSON text."""
-        return msgspec.Raw(msgspec.json.encode(self.fields))
+        return as_object(self.fields)
 
     def rest(self) -> Payload | None:
         """What the record says beside what it is found by: ids, times, names, outcome."""
         told = {name: raw for name, raw in self.fields.items() if name not in _FOUND_BY}
-        return msgspec.Raw(msgspec.json.encode(told)) if told else None
+        return as_object(told) if told else None
 
     @property
     def has_a_type(self) -> bool:
