@@ -38,6 +38,7 @@ def tool_execution(spans: Sequence[Span], server: str, boundary: Boundary, *, co
     `complete` says that the format records every execution in full.
     """
     span = spans[0]
+    tool = tool_name(span)
     arguments, args_spot = _told(spans, names.TOOL_ARGUMENTS)
     result, result_spot = _told(spans, names.TOOL_RESULT)
     redacted = result is not None and result_damage(result) is not None
@@ -46,7 +47,7 @@ def tool_execution(spans: Sequence[Span], server: str, boundary: Boundary, *, co
     failure = failure_of(span)
     recorded_id = next((s.text(names.TOOL_CALL_ID) for s in spans if names.TOOL_CALL_ID[0] in s.attributes), "")
     return Execution(
-        tool_name(span),
+        tool,
         args_spot,
         recorded_id or None,
         arguments,
@@ -59,28 +60,30 @@ def tool_execution(spans: Sequence[Span], server: str, boundary: Boundary, *, co
         boundary,
         server or None,
         span.text(names.DISPOSITION) or None,
-        next((code for code in map(_taint, spans) if code), None) or _damage(arguments),
+        _taint(spans) or (arguments_damage(arguments) if arguments is not None else None),
         result_spot,
-        (*_disputes(spans), *(_disputes_with_status(span) if complete else ())),
+        () if not complete and _is_one_dialect(spans, tool) else tuple(_disputes(spans, tool, complete=complete)),
     )
 
 
-def _taint(span: Span) -> str | None:
-    return span.tainted or (TRUNCATED if "attributes" in span.lost else None)
-
-
-def _damage(arguments: Payload | None) -> str | None:
-    return None if arguments is None else arguments_damage(arguments)
+def _taint(spans: Sequence[Span]) -> str | None:
+    """What makes the records of a call unsure: a name that stands twice, attributes that the exporter left out."""
+    for span in spans:
+        if span.tainted or "attributes" in span.lost:
+            return span.tainted or TRUNCATED
+    return None
 
 
 # what the records of one call say against each other -----------------------------------------------------------------
 
 
-def _disputes(spans: Sequence[Span]) -> Iterator[str]:
+def _is_one_dialect(spans: Sequence[Span], tool: str) -> bool:
+    """Whether one span in one dialect is all that there is, and nothing to compare."""
+    return len(spans) == 1 and _OLDER.isdisjoint(spans[0].attributes) and spans[0].name == f"execute_tool {tool}"
+
+
+def _disputes(spans: Sequence[Span], tool: str, *, complete: bool) -> Iterator[str]:
     """What the attributes of one execution, in however many dialects and spans, say against each other."""
-    tool = tool_name(spans[0])
-    if len(spans) == 1 and spans[0].name == f"execute_tool {tool}" and _OLDER.isdisjoint(spans[0].attributes):
-        return  # one dialect, and nothing to compare
     other = next((name for span in spans for name in _names(span) if name != tool and not same_tool(tool, name)), None)
     if other is not None:
         yield f"one execution is recorded as {one_line(tool, 60)} and as {one_line(other, 60)}"
@@ -90,6 +93,8 @@ def _disputes(spans: Sequence[Span]) -> Iterator[str]:
     told = _all_told(spans, names.TOOL_RESULT)
     if any(agree(told[0], more) is None for more in told[1:]):
         yield f"one execution of {one_line(tool, 60)} is recorded with different results"
+    if complete:
+        yield from _disputes_with_status(spans[0])
 
 
 def _disputes_with_status(span: Span) -> Iterator[str]:
@@ -161,7 +166,7 @@ def other_execution(span: Span, role: Role, server: str) -> tuple[Execution, tup
         BOUNDARIES[role],
         server or None,
         None,
-        _taint(span),
+        _taint((span,)),
     )
     return ran, http
 

@@ -102,6 +102,7 @@ class TraceWalk:
         self._told_errors: set[str] = set()
         self._silent: set[int] = set()
         self._awaited: dict[str, tuple[Span, int]] = {}
+        self._finishes: dict[bytes, tuple[str, ...]] = {}
 
     def run(self) -> None:
         """Walk the trace."""
@@ -310,8 +311,10 @@ class TraceWalk:
         if self.complete:
             lane.whole = not self._rewrites(self.cast.agent[row])
             self._check_captured(row, prompt)
-        self._show_twins(row, lane)
-        self._settle(scope.key)
+        if row in self.cast.told_again:
+            self._show_twins(row, lane)
+        if scope.key in self._awaited:
+            self._settle(scope.key)
         if (prompt is not None and prompt.cut) or (answer is not None and answer.cut):
             self._say_cut(span, "a text of the span {} is cut inside its JSON")
         if span.lost and (prompt is None or answer is None or "attributes" in span.lost):
@@ -341,7 +344,7 @@ class TraceWalk:
 
     def _show_twins(self, row: int, lane: Lane) -> None:
         """What a second record of this model turn shows of results must be what the first one shows."""
-        for twin, said in self.cast.told_again.get(row, ()):
+        for twin, said in self.cast.told_again[row]:
             spot = Spot(self.spans[twin].place, said.pointer, self.spans[twin].start)
             for message in said.messages:
                 for part in message.results:
@@ -366,16 +369,29 @@ class TraceWalk:
 
     def _check_finish(self, span: Span, message: Message) -> None:
         """A turn whose output was cut, or that ended to call tools and shows none, is a gap (CONTRACT)."""
-        words = (*finish_words(span.payload(names.FINISH)), message.finish.lower())
+        words = self._finish(span)
+        if message.finish:
+            words = (*words, message.finish.lower())
         why = cut_short(words, calls=bool(message.calls))
         if why:
             self.builder.gap("evidence_gap", why, span.spot)
+
+    def _finish(self, span: Span) -> tuple[str, ...]:
+        """Why a turn ended; the few texts that say so are read once."""
+        told = span.payload(names.FINISH)
+        if told is None:
+            return ()
+        text = bytes(told)
+        words = self._finishes.get(text)
+        if words is None:
+            words = self._finishes[text] = finish_words(told)
+        return words
 
     def _check_silent(self, scope: Scope, span: Span, turn: int) -> None:
         """A turn whose output was not captured may still say how it ended: where it was to call tools, a later prompt
         or an execution must tell of them.
         """
-        words = finish_words(span.payload(names.FINISH))
+        words = self._finish(span)
         if ends_in_calls(words) and not self.complete:
             self._awaited[scope.key] = (span, turn)
             return
@@ -385,8 +401,8 @@ class TraceWalk:
 
     def _settle(self, key: str) -> None:
         """The next turn of a conversation, or its end: what the silent one before asked for must have been told."""
-        span, turn = self._awaited.pop(key, (None, NOWHERE))
-        if span is not None and turn in self.builder.trace.silent_turns:
+        span, turn = self._awaited.pop(key)
+        if turn in self.builder.trace.silent_turns:
             why = "a turn whose output was not captured ended to call tools, and no execution follows it"
             self.builder.gap("evidence_gap", why, span.spot)
 
@@ -417,8 +433,8 @@ class TraceWalk:
     def _boundary(self, row: int) -> Boundary:
         if row in self.around_agents:
             return Boundary.SUB_AGENT
-        provider = self.spans[row].text(names.TOOL_ORIGIN) == "provider"
-        return Boundary.PROVIDER_TOOL if provider else Boundary.TOOL
+        origin = self.spans[row].attributes.get(names.TOOL_ORIGIN[0])
+        return Boundary.PROVIDER_TOOL if origin is not None and text_of(origin) == "provider" else Boundary.TOOL
 
     def _tool_facts(self, span: Span, tool: str, server: str) -> None:
         described, declared = span.payload(names.TOOL_DESCRIPTION), span.payload(names.REPLAY_CLASS)
