@@ -33,7 +33,6 @@ from forensics.formats.shared.wholeness import REDACTED, cut_short, holds_redact
 
 if TYPE_CHECKING:
     from forensics.core.build import Lane, TraceBuilder
-    from forensics.core.evidence import Locator
     from forensics.core.jsonvalue import Fault
     from forensics.core.reading import EvidenceBuilder
     from forensics.core.trace import Payload, Places
@@ -125,6 +124,7 @@ class _Walk:
         self.begun: dict[bytes, list[_Begun]] = {}
         self.ids: set[str] = {""}
         self.doubted: set[tuple[str, bytes, str]] = set()
+        self.changed: set[tuple[str, str]] = set()
 
     def document(self, source: Source, start: int, faults: tuple[Fault, ...]) -> None:
         """The whole file is one JSON value: a conversation, or an array of conversations."""
@@ -188,7 +188,7 @@ class _Walk:
         else:
             tell(builder, lane, one.prompt, spot)
         self._respond(builder, lane, one, spot)
-        _note_facts(builder, one, spot)
+        self._note_facts(builder, one, spot)
         self._usage(one)
         self._doubt_messages(builder, (*one.prompt, *one.answer), spot)
         for doubt in one.doubts:
@@ -241,6 +241,21 @@ class _Walk:
         builder = self.build.trace(trace_id)
         return builder, builder.lane(), False
 
+    def _note_facts(self, builder: TraceBuilder, one: Conversation, spot: Spot) -> None:
+        """What the offered tools say of themselves; the first description of a tool counts, another one is noted."""
+        if one.tools is None:
+            return
+        trace = builder.trace
+        locator = trace.places.locator(spot.place, f"{spot.pointer}/tools")
+        for facts in (facts for item in items_of(one.tools) for facts in tool_facts(item)):
+            first = trace.facts.setdefault(facts.name, msgspec.structs.replace(facts, locator=locator))
+            changed = msgspec.structs.replace(facts, locator=first.locator) != first
+            if changed and (trace.id, facts.name) not in self.changed:
+                self.changed.add((trace.id, facts.name))
+                name = one_line(facts.name, 60)
+                message = f"{name} is described in another way by a later request: the first description counts"
+                builder.note(finding("dialect", message, locators=(locator,)))
+
     def _usage(self, one: Conversation) -> None:
         usage = fields_of(one.usage) if one.usage is not None else {}
         counts = self.build.counts
@@ -277,25 +292,6 @@ def _taint(builder: TraceBuilder, tainted: str | None, spot: Spot, start: int = 
     builder.gap(tainted, "a record can be read in two ways: a key stands twice in it", spot)
     for call in builder.trace.calls[start:]:
         builder.block(call, tainted, "the record of this call can be read in two ways: a key stands twice in it")
-
-
-def _note_facts(builder: TraceBuilder, one: Conversation, spot: Spot) -> None:
-    """What the offered tools say of themselves; the first description of a tool counts, another one is noted."""
-    if one.tools is None:
-        return
-    known = builder.trace.facts
-    locator = builder.trace.places.locator(spot.place, f"{spot.pointer}/tools")
-    for item in items_of(one.tools):
-        for facts in tool_facts(item):
-            first = known.setdefault(facts.name, msgspec.structs.replace(facts, locator=locator))
-            if msgspec.structs.replace(facts, locator=first.locator) != first:
-                _note_change(builder, facts.name, locator)
-
-
-def _note_change(builder: TraceBuilder, name: str, locator: Locator) -> None:
-    message = f"{one_line(name, 60)} is described in another way by a later request: the first description counts"
-    if all(f.message != message for f in builder.trace.findings):
-        builder.note(finding("dialect", message, locators=(locator,)))
 
 
 def tool_facts(raw: Payload) -> list[ToolFacts]:

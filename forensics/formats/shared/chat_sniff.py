@@ -25,6 +25,10 @@ _BLOCKS = {
     "output_text": "openai-responses",
     "image_url": "openai-chat",
 }
+_ITEMS = frozenset(
+    {"function_call", "function_call_output", "reasoning", "custom_tool_call", "custom_tool_call_output"}
+)
+"""Items that stand a line for themselves in no other format."""
 _LISTS = ("messages", "contents", "input", "items")
 _WRAPPERS = ("request", "body")
 _BODIES = {"response": ("output", "responses_body"), "chat.completion": ("choices", "chat_body")}
@@ -93,7 +97,7 @@ def _of_object(fields: Fields) -> list[Fields]:
     if _FOREIGN & fields.keys():
         return []
     if is_message(fields):
-        return [fields] if "role" in fields or _is_own_item(text(fields, "type")) or "lc" in fields else []
+        return [fields] if "role" in fields or text(fields, "type") in _ITEMS or "lc" in fields else []
     return _wrapped(fields) or _body(fields) or _listed(fields)
 
 

@@ -132,6 +132,218 @@ def test_an_unknown_event_is_a_step_and_not_lost(tmp_path: Path) -> None:
     assert value_of(payload) == {"type": "heartbeat", "n": 3}
 
 
+def level(path: Path) -> str:
+    return audit(path).traces[0].verdict.level
+
+
+def hidden(path: Path) -> list[str]:
+    """The codes of the gaps that may hide something."""
+    return [gap.code for trace in load(path) for gap in trace.gaps if gap.hides]
+
+
+def blocks(path: Path) -> list[str]:
+    return [block.code for trace in load(path) for call in trace.calls for block in call.blocks]
+
+
+MODEL = {"type": "model", "text": "done"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"type":"tool_call","name":"rm2","name":"set_limit","id":"c1","args":{"a":1},"ts":1,"agent":"a","seq":1}',
+        b'{"type": "tool_call", "name": "rm2", "name": "set_limit", "id": "c1", "args": {}, "ts": 1, "agent": "a", "q": 1}',
+    ],
+)
+def test_a_key_that_stands_twice_is_found_whatever_the_lengths(tmp_path: Path, line: bytes) -> None:
+    assert blocks(log(tmp_path, line, RESULT)) == ["duplicate_key"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"type":"tool_call","id":"c9","name":"pay","args":{},"type":"user","text":"hi"}',
+        b'{"type":"heartbeat","n":1,"n":2}',
+        b'{"type":"approval","call_id":"c1","decision":{"approved":false,"approved":true}}',
+        b'{"type":"model","tool_calls":[{"id":"c7","name":"pay","name":"look","args":{}}]}',
+        b'{"type":"model","content":[{"type":"tool_use","id":"c7","name":"pay","name":"look","input":{}}]}',
+        b'{"type":"model","tool_calls":[{"id":"c7","name":"pay"}],"tool_calls":[{"id":"c7","name":"look"}]}',
+    ],
+)
+def test_a_record_of_any_kind_that_can_be_read_in_two_ways_is_a_gap(tmp_path: Path, line: bytes) -> None:
+    path = log(tmp_path, CALL, RESULT, line, MODEL)
+    assert hidden(path) == ["duplicate_key"]
+    assert [f.code for f in audit(path).findings].count("duplicate_key") == 1
+
+
+def test_a_record_that_may_belong_to_two_runs_is_a_gap_in_both(tmp_path: Path) -> None:
+    line = b'{"type":"tool_call","id":"c1","name":"pay","args":{},"run":"a","run":"b"}'
+    path = log(tmp_path, {**MODEL, "run": "a"}, line, {**RESULT, "run": "b"})
+    assert [[gap.code for gap in trace.gaps] for trace in load(path)] == [["duplicate_key"], ["duplicate_key"]]
+
+
+@pytest.mark.parametrize("spelling", ["tool-call", "toolCall", "ToolCall", "TOOL_CALL", "Tool Call", "mcp_call"])
+def test_a_type_is_known_in_any_spelling(tmp_path: Path, spelling: str) -> None:
+    (trace,) = load(log(tmp_path, {**CALL, "type": spelling}, {**RESULT, "type": "toolResult"}))
+    assert [(call.tool, call.outcome) for call in trace.calls] == [("set_limit", Outcome.RECORDED)]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"name": "pay", "args": {"x": 1}, "id": "c2"},
+        {"type": None, "text": "q"},
+        {"type": "op", "name": "pay", "arguments": {}},
+        {"type": "op", "tool": "pay", "input": {}},
+        {"type": "op", "toolCallId": "c2"},
+        {"type": "op", "message": {"content": [{"type": "tool_use", "name": "pay"}]}},
+        {"type": "agent.tool_invocation", "what": "pay"},
+        {"type": "user", "text": "q", "tool_calls": [{"id": "c2", "name": "pay"}]},
+        {"type": "user", "content": [{"type": "tool_use", "id": "c2", "name": "pay", "input": {}}]},
+        {"type": "model", "name": "pay", "args": {"x": 1}},
+    ],
+)
+def test_a_record_that_may_be_a_call_and_is_not_read_as_one_is_a_gap(tmp_path: Path, record: dict[str, Any]) -> None:
+    path = log(tmp_path, CALL, RESULT, record, MODEL)
+    assert hidden(path) == ["evidence_gap"]
+    assert level(path) == "static"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"type": "heartbeat", "n": 3},
+        {"type": "metric", "name": "latency", "value": 3},
+        {"type": "user", "name": "bob", "input": "hello"},
+        {"type": "guardrail", "tool": "pay", "input": {}, "verdict": "pass"},
+        {"type": "error", "call_id": "c1", "error": "crash"},
+        {"type": "handoff", "to": "deployer"},
+        {"type": "model", "name": "gpt", "text": "hello", "finish_reason": "stop"},
+    ],
+)
+def test_an_event_that_hides_nothing_is_no_gap(tmp_path: Path, record: dict[str, Any]) -> None:
+    assert hidden(log(tmp_path, CALL, RESULT, record, MODEL)) == []
+
+
+ARGS = '{"user": 7}'
+ASKED = {"id": "c1", "name": "set_limit", "args": {"user": 7}}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"type": "model", "tool_calls": [ASKED]},
+        {"type": "model", "toolCalls": [ASKED]},
+        {"type": "model", "content": [{"type": "tool_use", "id": "c1", "name": "set_limit", "input": {"user": 7}}]},
+        {"type": "model", "text": "so", "function_call": {"name": "set_limit", "arguments": '{"user": 7}'}},
+        {"type": "model", "message": {"role": "assistant", "content": None, "tool_calls": [ASKED]}},
+        {"type": "model", "output": [{"type": "function_call", "call_id": "c1", "name": "set_limit", "arguments": ARGS}]},
+        {"type": "model", "response": {"choices": [{"message": {"tool_calls": [ASKED]}}]}},
+        {"type": "tool_call", "id": "c1", "function": {"name": "set_limit", "arguments": '{"user": 7}'}},
+    ],
+)  # fmt: skip
+def test_a_call_is_read_wherever_the_record_holds_it(tmp_path: Path, record: dict[str, Any]) -> None:
+    path = log(tmp_path, record, {**RESULT, "name": "set_limit"})
+    (trace,) = load(path)
+    (call,) = trace.calls
+    assert (call.tool, call.outcome) == ("set_limit", Outcome.RECORDED)
+    assert call.arguments is not None
+    assert value_of(call.arguments) == {"user": 7}
+    assert hidden(path) == []
+
+
+def test_results_in_blocks_answer_their_calls(tmp_path: Path) -> None:
+    shown = {"type": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "ok"}]}
+    (trace,) = load(log(tmp_path, CALL, shown, MODEL))
+    assert [call.outcome for call in trace.calls] == [Outcome.RECORDED]
+
+
+def test_a_memory_event_is_a_boundary_call(tmp_path: Path) -> None:
+    def call(**fields: object) -> tuple[str, str, str, Outcome]:
+        (trace,) = load(log(tmp_path, {"type": "memory", "operation": "write", "key": "k", **fields}, MODEL))
+        (one,) = trace.calls
+        assert one.arguments is not None
+        assert value_of(one.arguments) == {"operation": "write", "key": "k"}
+        return one.tool, one.boundary.value, str(one.absence), one.outcome
+
+    assert call(result="stored") == ("memory.write", "memory", "None", Outcome.RECORDED)
+    assert call() == ("memory.write", "memory", "not captured", Outcome.ABSENT)
+    assert call(error="full")[3] is Outcome.FAILED
+
+
+@pytest.mark.parametrize("reason", ["length", "max_tokens", "content_filter", "MAX_TOKENS", "pause_turn"])
+@pytest.mark.parametrize("name", ["finish_reason", "stop_reason", "finishReason"])
+def test_a_model_output_that_was_cut_is_a_gap(tmp_path: Path, name: str, reason: str) -> None:
+    assert hidden(log(tmp_path, CALL, RESULT, {**MODEL, name: reason})) == ["evidence_gap"]
+
+
+def test_a_turn_that_ended_to_call_tools_may_be_followed_by_its_calls(tmp_path: Path) -> None:
+    asks = {"type": "model", "text": "", "finish_reason": "tool_calls"}
+    assert hidden(log(tmp_path, asks, CALL, RESULT, MODEL)) == []
+    assert hidden(log(tmp_path, CALL, RESULT, asks)) == ["evidence_gap"]
+
+
+@pytest.mark.parametrize(
+    ("call", "result", "code"),
+    [
+        ({"args": "[REDACTED]"}, {}, "redaction_damage"),
+        ({"args": {"token": "***"}}, {}, "redaction_damage"),
+        ({"args": '{"user": "<redacted>"}'}, {}, "redaction_damage"),
+        ({"args": '{"user": "/et'}, {}, "truncated_payload"),
+        ({"truncated": True}, {}, "truncated_payload"),
+        ({}, {"result": "[REDACTED]"}, "redaction_damage"),
+        ({}, {"result": "hello", "truncated": True}, "truncated_payload"),
+        ({}, {"result": "hello", "redacted": True}, "redaction_damage"),
+    ],
+)
+def test_a_payload_that_says_it_is_not_whole_blocks_its_call_once(
+    tmp_path: Path, call: dict[str, Any], result: dict[str, Any], code: str
+) -> None:
+    path = log(tmp_path, {**CALL, **call}, {**RESULT, **result}, MODEL)
+    assert blocks(path) == [code]
+    assert [f.code for f in audit(path).findings].count(code) == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        ({"args": {"command": 'echo "***"'}}, {}),
+        ({"args": "[ -f x ] && cat x"}, {}),
+        ({"args": '{"user": 7}'}, {"result": "the list ends here [truncated 3000 characters]"}),
+        ({}, {"result": {"truncated": True, "items": []}}),
+        ({}, {"result": "a line of *** stars"}),
+    ],
+)
+def test_a_payload_that_only_speaks_of_cuts_is_whole(
+    tmp_path: Path, call: dict[str, Any], result: dict[str, Any]
+) -> None:
+    assert blocks(log(tmp_path, {**CALL, **call}, {**RESULT, **result}, MODEL)) == []
+
+
+def test_a_line_that_a_redaction_broke_says_so(tmp_path: Path) -> None:
+    broken = b'{"type":"tool_result","call_id":"c1","output":"old=***REDACTED***,"rc":0}'
+    codes = [f.code for f in audit(log(tmp_path, CALL, broken, MODEL)).findings]
+    assert "malformed_line" in codes
+    assert "redaction_damage" in codes
+
+
+@pytest.mark.parametrize("status", ["timeout", "pending", "running", "Interrupted"])
+def test_a_call_that_may_still_take_effect_is_indeterminate(tmp_path: Path, status: str) -> None:
+    (trace,) = load(log(tmp_path, CALL, {**RESULT, "status": status, "error": "?"}))
+    assert [call.outcome for call in trace.calls] == [Outcome.INDETERMINATE]
+
+
+def test_a_key_with_a_lone_surrogate_is_read(tmp_path: Path) -> None:
+    path = log(tmp_path, CALL, RESULT, b'{"type":"note","\\ud800":1}', MODEL)
+    assert "lone_surrogate" in {f.code for f in audit(path).findings}
+    assert hidden(path) == []
+
+
+def test_a_few_items_of_an_api_make_a_log_no_message_list(tmp_path: Path) -> None:
+    (trace,) = load(log(tmp_path, {"type": "user", "text": "q"}, {**CALL, "type": "mcp_call"}, RESULT, MODEL))
+    assert trace.format == "event-log"
+
+
 def test_times_become_utc(tmp_path: Path) -> None:
     path = log(tmp_path, {**CALL, "ts": "2026-11-29T22:00:00+01:00"}, {**RESULT, "ts": 1_795_986_000.5})
     (row,) = audit(path).traces[0].calls
