@@ -224,14 +224,16 @@ class _Log:
         self._taint(record)
         self._check(record)
         operation = record.text("operation")
+        error = record.payload("error")
+        status = _MEMORY_STATUS.get(record.text("status").lower(), "")
         ran = Execution(
             record.text("name") or (f"memory.{operation}" if operation else "memory"),
             record.spot,
             record.text("result_id") or None,
             record.payload("arguments") or record.rest(),
             record.payload("answer"),
-            record.payload("error"),
-            _MEMORY_STATUS.get(record.text("status").lower(), ""),
+            error,
+            status or ("" if error is None else "error"),
             boundary=Boundary.MEMORY,
             server=record.text("server") or None,
             tainted=record.tainted or record.damage,

@@ -152,7 +152,8 @@ MODEL = {"type": "model", "text": "done"}
     "line",
     [
         b'{"type":"tool_call","name":"rm2","name":"set_limit","id":"c1","args":{"a":1},"ts":1,"agent":"a","seq":1}',
-        b'{"type": "tool_call", "name": "rm2", "name": "set_limit", "id": "c1", "args": {}, "ts": 1, "agent": "a", "q": 1}',
+        b'{"type": "tool_call", "name": "rm2", "name": "set_limit", "id": "c1", "args": {}, "seq": 1}',
+        b'{"type":"tool_call","na\\u006de":"rm2","name":"set_limit","id":"c1","args":{}}',
     ],
 )
 def test_a_key_that_stands_twice_is_found_whatever_the_lengths(tmp_path: Path, line: bytes) -> None:
@@ -237,7 +238,7 @@ ASKED = {"id": "c1", "name": "set_limit", "args": {"user": 7}}
         {"type": "model", "content": [{"type": "tool_use", "id": "c1", "name": "set_limit", "input": {"user": 7}}]},
         {"type": "model", "text": "so", "function_call": {"name": "set_limit", "arguments": '{"user": 7}'}},
         {"type": "model", "message": {"role": "assistant", "content": None, "tool_calls": [ASKED]}},
-        {"type": "model", "output": [{"type": "function_call", "call_id": "c1", "name": "set_limit", "arguments": ARGS}]},
+        {"type": "model", "output": [{**ASKED, "type": "function_call", "arguments": ARGS}]},
         {"type": "model", "response": {"choices": [{"message": {"tool_calls": [ASKED]}}]}},
         {"type": "tool_call", "id": "c1", "function": {"name": "set_limit", "arguments": '{"user": 7}'}},
     ],
