@@ -165,7 +165,7 @@ def _pointer(leaves: list[Leaf], handle: Handle) -> tuple[str | None, bool]:
 
 
 def _final_answers(trace: Trace) -> frozenset[int]:
-    """The rows that hold a final answer: the last turn of each agent when it asks for no call, and a recorded output."""
+    """The rows that hold a final answer: the last turn of each agent if it asks for no call, and a recorded output."""
     asking = {call.turn for call in trace.calls}
     last: dict[int, int] = {}
     rows = set()

@@ -143,7 +143,7 @@ class _Surveyor:
         return tool
 
     def _facts(self, name: str, server: str | None) -> ToolFacts:
-        """What the evidence says about a tool of that server; another server's tool of the same name is another tool."""
+        """What the evidence says of a tool of that server; another server's tool of the same name is another tool."""
         known = self.trace.facts.get(name)
         if known is None or (server is not None and known.server not in (None, server)):
             return ToolFacts(name=name, server=server)
@@ -197,7 +197,7 @@ class _Surveyor:
                 return
 
     def _note_large_integer(self, step: int, value: int) -> None:
-        message = f"integers beyond 2^53 ({value}) are rounded by readers that use doubles; here they are exact, as text"
+        message = f"integers beyond 2^53 ({value}) are rounded by readers that use doubles; here they are exact"
         self.findings.append(finding("large_integer", message, steps=(step,)))
 
     def _place(self, call: Call) -> Locator:

@@ -36,7 +36,8 @@ _ERROR_PREFIX = re.compile(r"^[\w .'\"`/-]{0,80}\b(?:error|exception|failed)\b[\
 
 def agree(left: msgspec.Raw, right: msgspec.Raw, *, error: bool = False) -> Rung | None:
     """The best rung on which two payloads agree, or None where they contradict each other. `error` says that one of
-    them is an error's text, which the other may show behind a prefix."""
+    them is an error's text, which the other may show behind a prefix.
+    """
     a, b = bytes(left), bytes(right)
     if a == b:
         return Rung.BYTES
@@ -52,7 +53,8 @@ def agree(left: msgspec.Raw, right: msgspec.Raw, *, error: bool = False) -> Rung
 
 def _texts(value: object) -> frozenset[str]:
     """The texts by which a value may have been shown: its own, its JSON, Python's `str` and `repr`, its content blocks
-    joined; blanks around it and the notation of a number aside."""
+    joined; blanks around it and the notation of a number aside.
+    """
     unfolded = unfold(value)
     texts = {str(value), repr(value), str(unfolded), repr(unfolded), _json(unfolded)}
     blocks = content_text(unfolded)
@@ -91,7 +93,7 @@ def _json(value: object) -> str:
 
 
 def content_text(value: object) -> str | None:
-    """The joined text of content blocks (MCP, Anthropic, OpenAI), bare or under `content`; None where there are none."""
+    """The joined text of content blocks (MCP, Anthropic, OpenAI), bare or under `content`; None if there are none."""
     if isinstance(value, dict) and value.keys() <= {"content", "isError", "is_error", "structuredContent", "_meta"}:
         value = value.get("content")
     if not isinstance(value, list) or not value or not all(isinstance(b, dict) for b in value):
@@ -161,7 +163,8 @@ def _is_nothing(value: object) -> bool:
 
 def _compare_objects(asked: dict[str, Any], ran: dict[str, Any]) -> ArgumentChange:
     """Key by key, into nested objects; what was asked as null and left out is no difference. Keys below the top are
-    named by their path (`filter/limit`)."""
+    named by their path (`filter/limit`).
+    """
     added: list[str] = []
     changed: list[str] = []
     missing: list[str] = []

@@ -56,9 +56,9 @@ def decode(raw: bytes | memoryview | msgspec.Raw) -> Decoded:
 
 
 def says_a_key_twice(raw: bytes, value: object) -> bool:
-    """Whether a key may stand twice in one object: a dropped key leaves fewer quotes when the value is written again.
+    r"""Whether a key may stand twice in one object: a dropped key leaves fewer quotes when the value is written again.
 
-    An escaped quote is written back as `\\"`, so the counts agree unless the text spells one as `\\u0022`; such a
+    An escaped quote is written back as `\"`, so the counts agree unless the text spells one as `\u0022`; such a
     text is always read slowly.
     """
     written = _encode(value)
@@ -69,7 +69,8 @@ def says_a_key_twice(raw: bytes, value: object) -> bool:
 
 def decode_slowly(raw: bytes) -> Decoded:
     """Decode with the standard library, keeping every fault: duplicate keys, non-finite and oversized numbers,
-    lone surrogates, nesting beyond the limit."""
+    lone surrogates, nesting beyond the limit.
+    """
     depth = nesting(raw)
     if depth > NESTING_LIMIT:
         fault = Fault("nesting_limit", "", f"nested {depth} deep, more than {NESTING_LIMIT}: kept as text")
@@ -181,7 +182,8 @@ _BRACKETS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 
 def decode_embedded(text: str) -> Decoded | None:
     """The JSON value that a text holds, or None where the text is no JSON object or array (the common traps: a tool's
-    arguments as text, a result as text, a prompt as text)."""
+    arguments as text, a result as text, a prompt as text).
+    """
     head = text.lstrip()[:1]
     if head not in ("{", "["):
         return None
@@ -202,7 +204,8 @@ def canonical(value: object) -> bytes:
     """Bytes that are equal for equal JSON values: keys sorted, integers exact, 1.0 kept apart from 1.
 
     Only for comparing within one process, never hashed into a record (RELIABILITY: no canonicalisation in the trust
-    path)."""
+    path).
+    """
     try:
         return _canonical_encoder.encode(value)
     except (UnicodeEncodeError, ValueError, RecursionError):
@@ -239,8 +242,9 @@ def short_json(value: object, limit: int = 60) -> str:
 
 
 def strict_value(value: Any) -> Any:
-    """The value as the contract's strict JSON allows it: integers beyond 2^53 and non-finite numbers as text, lone
-    surrogates spelled out (`\\udcb2`). Iterative, so that nesting can't exhaust the stack."""
+    r"""The value as the contract's strict JSON allows it: integers beyond 2^53 and non-finite numbers as text, lone
+    surrogates spelled out (`\udcb2`). Iterative, so that nesting can't exhaust the stack.
+    """
     root: list[Any] = [None]
     todo: list[tuple[Any, Any, Any]] = [(root, 0, value)]
     while todo:
@@ -315,7 +319,8 @@ def value_of(raw: msgspec.Raw) -> Any:
 
 def raw(value: object) -> msgspec.Raw:
     """A payload of our own making, for what does not stand as one JSON text in the evidence; lone surrogates, which
-    UTF-8 can't hold, are spelled out."""
+    UTF-8 can't hold, are spelled out.
+    """
     try:
         return msgspec.Raw(_encode(value))
     except UnicodeEncodeError:

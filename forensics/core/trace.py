@@ -48,6 +48,7 @@ class StepKind(IntEnum):
 
     @property
     def label(self) -> str:
+        """The name of the kind in documents."""
         return self.name.lower()
 
 
@@ -149,7 +150,7 @@ class Call(msgspec.Struct, gc=False):
 
     @property
     def result(self) -> Payload | None:
-        """The result that a rerun would inject: what the tool returned, else what the model was shown, else the error."""
+        """The result that a rerun would inject: what the tool returned, else what the model was shown, or the error."""
         records = (self.shown, self.returned) if self.returned_is_cut else (self.returned, self.shown)
         for witness in records:
             if witness is not None and witness.payload is not None:
@@ -158,6 +159,7 @@ class Call(msgspec.Struct, gc=False):
 
     @property
     def answered(self) -> bool:
+        """Whether anything says how the call ended."""
         return self.outcome is not Outcome.ABSENT or self.absence is not Absence.UNANSWERED
 
 
@@ -206,6 +208,7 @@ class Strings:
         self._texts = [""]
 
     def add(self, text: str) -> int:
+        """The number of a text."""
         number = self._index.get(text)
         if number is None:
             number = self._index[text] = len(self._texts)
@@ -271,7 +274,8 @@ class Trace:
 
     def close(self) -> None:
         """Part the steps into columns, when the last one is there: adding a row at a time costs a third of adding to
-        each column."""
+        each column.
+        """
         steps = self._steps
         columns = (steps[at::_STEP] for at in range(_STEP))
         self.kind, self.name, self.agent, self.at, self.place, self.pointer, self.call, self.turn, self.parent = columns
@@ -298,9 +302,11 @@ class Trace:
         )
 
     def steps(self) -> Iterator[Step]:
+        """Every step, in order."""
         return (self.step(i) for i in range(len(self)))
 
     def locator(self, index: int) -> Locator:
+        """Where a step stands in the evidence."""
         return self.places.locator(self.place[index], self.strings[self.pointer[index]])
 
     def rows(self, kind: StepKind) -> list[int]:

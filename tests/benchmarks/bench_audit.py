@@ -113,7 +113,8 @@ def report(title: str, path: Path, rounds: int) -> None:
         cpu = statistics.median(f["cpu"] for f in figures)
         peak, anonymous = (max(f[name] for f in figures) * 1024 / MEGABYTE for name in ("VmHWM", "RssAnon"))
         ratio = reference / cpu
-        print(f"  {child:<13} {cpu:7.3f} s CPU   ratio {ratio:6.3f}   peak {peak:4.0f} MB, anonymous {anonymous:4.0f} MB")
+        memory = f"peak {peak:4.0f} MB, anonymous {anonymous:4.0f} MB"
+        print(f"  {child:<13} {cpu:7.3f} s CPU   ratio {ratio:6.3f}   {memory}")
 
 
 def main() -> int:

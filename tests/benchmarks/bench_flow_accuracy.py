@@ -42,7 +42,8 @@ def planted(path: Path) -> dict[Pair, str]:
 
 def report(style: str, generator: Path, steps: int, folder: Path) -> None:
     log, truth = folder / f"{style}.jsonl", folder / f"{style}.truth"
-    command = ["one", "--format", "plain", "--style", style, "--steps", str(steps), "--out", str(log), "--truth", str(truth)]
+    shape = ["--format", "plain", "--style", style, "--steps", str(steps)]
+    command = ["one", *shape, "--out", str(log), "--truth", str(truth)]
     subprocess.run([sys.executable, str(generator), *command], check=True, stdout=subprocess.DEVNULL)
     want, got = planted(truth), flows(log)
     of, hit = Counter(want.values()), Counter(how for pair, how in want.items() if pair in got)
