@@ -133,7 +133,7 @@ class _Walk:
         tainted = self.build.faults(faults, Spot(place))
         self.locate = _Finder(source, self.build.places, start).place
         items = items_of(body) if opens_with(body, b"[") else []
-        if any(is_conversation(item) for item in items):
+        if _are_conversations(items):
             for index, item in enumerate(items):
                 self._one_of_many(item, Spot(place, f"/{index}"), tainted)
             self.build.counts.records = len(items)
@@ -266,6 +266,13 @@ class _Walk:
 def _number(fields: Fields, *names: str) -> int:
     raw = present(fields, *names)
     return int(bytes(raw)) if raw is not None and bytes(raw).isdigit() else 0
+
+
+def _are_conversations(items: list[Payload]) -> bool:
+    """Whether an array holds conversations, and not the messages of one."""
+    if any(not opens_with(item, b"[") and is_message(fields_of(item)) for item in items):
+        return False
+    return any(is_conversation(item) for item in items)
 
 
 _STRANGE = "a record that is neither a message nor a list of messages"

@@ -86,10 +86,10 @@ def _messages(look: Look) -> list[Fields]:
     if look.array is not None:
         return _of_array(look.array)
     told = [found for fields in look.lines if (found := _of_object(fields))]
-    if len(told) * 2 < len(look.lines):
+    told += [found for items in look.line_arrays if (found := _of_array(items))]
+    if len(told) * 2 < len(look.lines) + len(look.line_arrays):
         return []  # a few items of an API among records of another kind
-    found = [m for messages in told for m in messages]
-    return found + [m for items in look.line_arrays for m in _of_array(items)]
+    return [message for messages in told for message in messages]
 
 
 def _of_object(fields: Fields) -> list[Fields]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -223,3 +224,357 @@ def test_what_is_no_trace_is_said_in_one_error(tmp_path: Path, content: str) -> 
         load(path)
     assert caught.value.hint
     assert str(tmp_path) not in caught.value.message
+
+
+# what may hide a call, a result or a turn ----------------------------------------------------------------------------
+
+OTHER_CALL = {"id": "c9", "type": "function", "function": {"name": "page", "arguments": "{}"}}
+ASKING = {"role": "assistant", "content": None, "tool_calls": [OTHER_CALL]}
+ITEMS: list[dict[str, Any]] = [RESPONSES[0], *RESPONSES[2:4]]
+
+
+def hidden(path: Path) -> list[str]:
+    """The codes of the gaps that may hide something."""
+    return [gap.code for trace in load(path) for gap in trace.gaps if gap.hides]
+
+
+def called(path: Path) -> list[str]:
+    return [call.tool for trace in load(path) for call in trace.calls]
+
+
+def blocks(path: Path) -> list[str]:
+    return [block.code for trace in load(path) for call in trace.calls for block in call.blocks]
+
+
+@pytest.mark.parametrize("content", CONTAINERS.values(), ids=CONTAINERS)
+def test_a_whole_run_has_no_gap(tmp_path: Path, content: tuple[str, Any]) -> None:
+    assert hidden(write(tmp_path, content[1])) == []
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"role": "tool_call", "name": "page", "content": "{}"},
+        {"foo": "bar", "tool_calls": [OTHER_CALL]},
+        None,
+        5,
+        "a text of nobody",
+        ["a list"],
+        {"role": "user", "content": "x", "tool_calls": [OTHER_CALL]},
+        {"role": "user", "content": [{"type": "tool_use", "id": "c9", "name": "page", "input": {}}]},
+        {"role": "assistant", "content": [{"type": "invoke", "name": "page", "input": {}}]},
+        {"role": "assistant", "content": [{"toolUse": {"name": "page"}, "toolUseId": "c9"}]},
+        {"role": "assistant", "content": "x", "invalid_tool_calls": [{"name": "page", "args": "{"}]},
+        {"type": "item_reference", "id": "fc_9"},
+        {"role": "assistant", "content": "x", "finish_reason": "length"},
+        {"role": "assistant", "content": "x", "stop_reason": "tool_use"},
+        {"role": "assistant", "content": "x", "response_metadata": {"finish_reason": "content_filter"}},
+    ],
+)
+def test_what_is_not_understood_and_may_hide_something_is_a_gap(tmp_path: Path, item: object) -> None:
+    assert hidden(write(tmp_path, [*CHAT[:3], item, CHAT[3]])) == ["evidence_gap"]
+
+
+def test_a_history_that_was_compacted_is_a_gap(tmp_path: Path) -> None:
+    item = {"type": "compaction", "encrypted_content": "x"}
+    block = {"role": "assistant", "content": [{"type": "compaction", "content": "we paid"}]}
+    assert hidden(write(tmp_path, [item, *ITEMS])) == ["compacted_history"]
+    assert hidden(write(tmp_path, [block, *ANTHROPIC])) == ["compacted_history"]
+
+
+@pytest.mark.parametrize("line", [{"event": "tool", "name": "page", "args": {}}, {"note": "x"}, 5, "text", None])
+def test_a_line_that_is_no_message_is_a_gap(tmp_path: Path, line: object) -> None:
+    assert hidden(write_lines(tmp_path, [*CHAT, line])) == ["evidence_gap"]
+    assert hidden(write_lines(tmp_path, [{"messages": CHAT}, line])) == ["evidence_gap"]
+
+
+def test_a_line_that_only_heads_the_file_is_no_gap(tmp_path: Path) -> None:
+    assert hidden(write_lines(tmp_path, [{"metadata": {"from": "export"}}, {"messages": CHAT}])) == []
+    assert hidden(write_lines(tmp_path, [{"tool": "page", "args": {}}, {"messages": CHAT}])) == ["evidence_gap"]
+
+
+def test_what_follows_a_document_is_a_gap(tmp_path: Path) -> None:
+    path = tmp_path / "evidence"
+    path.write_text(json.dumps(CHAT) + '\n{"x": 1}', "utf-8")
+    assert hidden(path) == ["evidence_gap"]
+    path.write_text(json.dumps(CHAT) + '\n{"x": ', "utf-8")
+    assert hidden(path) == ["malformed_line"]
+
+
+def test_an_array_of_conversations_with_something_else_in_it_is_read_with_a_gap(tmp_path: Path) -> None:
+    path = write(tmp_path, [{"messages": CHAT}, {"note": "x", "tool_calls": [OTHER_CALL]}])
+    assert called(path) == ["pay"]
+    assert hidden(path) == ["evidence_gap"]
+
+
+@pytest.mark.parametrize("blanks", [" " * 80, "\n" * 80])
+def test_blanks_before_a_document_change_nothing(tmp_path: Path, blanks: str) -> None:
+    path = tmp_path / "evidence"
+    path.write_text(blanks + json.dumps(CHAT), "utf-8")
+    (trace,) = load(path)
+    holds_the_payment(trace)
+
+
+# answers in every wrapping -------------------------------------------------------------------------------------------
+
+BODY = {"choices": [{"finish_reason": "tool_calls", "message": ASKING}]}
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"response": BODY},
+        {"response": {"status_code": 200, "request_id": "r", "body": BODY}, "error": None},
+        {"response": {"status_code": 200, "body": json.dumps(BODY)}},
+        {"response": json.dumps(BODY)},
+        {"response": ASKING},
+        {"response": {"tool_calls": [OTHER_CALL]}},
+        {"response": [ASKING]},
+        {"response": {"message": ASKING, "done_reason": "stop"}},
+        {"completion": BODY},
+        {"output": ASKING},
+        {"result": BODY},
+        {"choices": BODY["choices"]},
+    ],
+)
+def test_a_call_is_found_however_the_response_is_wrapped(tmp_path: Path, beside: dict[str, Any]) -> None:
+    path = write(tmp_path, {"messages": CHAT[:3], **beside})
+    assert called(path) == ["pay", "page"]
+    assert hidden(path) == []
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        None,
+        'data: {"choices": [{"delta": {}}]}\n\ndata: [DONE]',
+        [{"object": "chat.completion.chunk", "choices": [{"delta": {"tool_calls": [OTHER_CALL]}}]}],
+        [{"type": "response.output_item.done", "item": {}}],
+        [{"candidates": [{"content": GEMINI[-1]}]}],
+        {"choices": [{"delta": {"content": "x"}}]},
+        {"choices": []},
+        {"choices": [{"message": CHAT[3]}, {"message": ASKING}]},
+        {"something": "else"},
+        {"choices": [{"message": CHAT[3], "finish_reason": "length"}]},
+        {"choices": [{"message": CHAT[3], "finish_reason": "tool_calls"}]},
+        {"candidates": [{"content": GEMINI[-1], "finishReason": "MAX_TOKENS"}]},
+        {"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL"}]},
+        {**ANTHROPIC_BODY, "stop_reason": "pause_turn"},
+        {**RESPONSES_BODY, "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}},
+        {**RESPONSES_BODY, "status": "in_progress"},
+    ],
+)
+def test_a_response_that_may_hide_a_call_is_a_gap(tmp_path: Path, response: object) -> None:
+    assert hidden(write(tmp_path, {"messages": CHAT[:3], "response": response})) == ["evidence_gap"]
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"response": {"error": {"message": "overloaded"}}},
+        {"response": {"status_code": 529, "body": {"error": {"message": "overloaded"}}}},
+        {"response": None, "error": {"message": "overloaded"}},
+    ],
+)
+def test_an_error_in_place_of_an_answer_is_a_step(tmp_path: Path, beside: dict[str, Any]) -> None:
+    path = write(tmp_path, {"messages": CHAT[:3], **beside})
+    (trace,) = load(path)
+    assert [StepKind(kind) for kind in trace.kind][-1] is StepKind.ERROR
+    assert hidden(path) == []
+
+
+def test_an_answer_in_plain_text_is_a_turn_once(tmp_path: Path) -> None:
+    for messages in (CHAT[:3], CHAT):
+        (trace,) = load(write(tmp_path, {"messages": messages, "response": "paid tx_12"}))
+        holds_the_payment(trace)
+
+
+def test_a_history_beside_the_messages_comes_first(tmp_path: Path) -> None:
+    before = [CHAT[0], ASKING, {"role": "tool", "tool_call_id": "c9", "content": "paged"}]
+    assert called(write(tmp_path, {"messages": CHAT, "history": before})) == ["page", "pay"]
+    assert called(write(tmp_path, {"messages": CHAT, "history": CHAT[:2]})) == ["pay"]
+
+
+@pytest.mark.parametrize("member", [{"previous_response_id": "resp_1"}, {"conversation": {"id": "conv_1"}}])
+def test_a_history_that_the_provider_holds_is_a_gap(tmp_path: Path, member: dict[str, Any]) -> None:
+    assert hidden(write(tmp_path, {"model": "m", "input": ITEMS, "output": [RESPONSES[-1]], **member})) == [
+        "evidence_gap"
+    ]
+    plain = {"model": "m", "input": ITEMS, "output": [RESPONSES[-1]], **dict.fromkeys(member)}
+    assert hidden(write(tmp_path, plain)) == []
+
+
+# calls in every vocabulary -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("item", "tool", "boundary", "outcome"),
+    [
+        ({"type": "shell_call", "call_id": "s", "action": {"commands": ["ls"]}}, "shell", "tool", "absent"),
+        ({"type": "apply_patch_call", "call_id": "s", "operation": {"path": "x"}}, "apply_patch", "tool", "absent"),
+        ({"type": "program_call", "id": "s", "code": "x"}, "program", "provider_tool", "absent"),
+        ({"type": "web_search_call", "id": "s", "status": "completed"}, "web_search", "provider_tool", "absent"),
+        ({"type": "code_interpreter_call", "id": "s", "outputs": []}, "code_interpreter", "provider_tool", "recorded"),
+        ({"type": "mcp_call", "id": "s", "name": "go", "error": "no"}, "go", "provider_tool", "failed"),
+    ],
+)
+def test_every_item_that_ends_in_call_is_a_call(
+    tmp_path: Path, item: dict[str, Any], tool: str, boundary: str, outcome: str
+) -> None:
+    (trace,) = load(write(tmp_path, [*ITEMS, item, RESPONSES[-1]]))
+    call = trace.calls[-1]
+    assert (call.tool, call.boundary.value, call.outcome.value) == (tool, boundary, outcome)
+
+
+def test_a_provider_tool_that_ended_and_shows_no_result_was_not_captured(tmp_path: Path) -> None:
+    item = {"type": "web_search_call", "id": "s", "status": "completed", "action": {"query": "x"}}
+    (trace,) = load(write(tmp_path, [*ITEMS, item, RESPONSES[-1]]))
+    assert str(trace.calls[-1].absence) == "not captured"
+
+
+def test_an_output_item_answers_its_call_whatever_their_kind(tmp_path: Path) -> None:
+    items = [
+        {"type": "new_thing_call", "call_id": "s"},
+        {"type": "new_thing_call_output", "call_id": "s", "output": "x"},
+    ]
+    (trace,) = load(write(tmp_path, [*ITEMS, *items, RESPONSES[-1]]))
+    assert trace.calls[-1].outcome is Outcome.RECORDED
+
+
+def test_approvals_of_provider_tools_are_steps(tmp_path: Path) -> None:
+    asked = {"type": "mcp_approval_request", "id": "m", "name": "page", "arguments": "{}", "server_label": "p"}
+    given = {"type": "mcp_approval_response", "approval_request_id": "m", "approve": True}
+    path = write(tmp_path, [*ITEMS, asked, given, RESPONSES[-1]])
+    (trace,) = load(path)
+    kinds = [StepKind(kind) for kind in trace.kind]
+    assert kinds[-3:] == [StepKind.APPROVAL_REQUEST, StepKind.APPROVAL, StepKind.MODEL]
+    assert hidden(path) == []
+
+
+def test_every_block_that_ends_in_tool_use_is_a_call(tmp_path: Path) -> None:
+    blocks_of = [
+        {"type": "agent_tool_use", "id": "s", "name": "page", "input": {}},
+        {"type": "agent_tool_result", "tool_use_id": "s", "content": "paged"},
+    ]
+    (trace,) = load(write(tmp_path, [*ANTHROPIC[:3], {"role": "assistant", "content": blocks_of}]))
+    call = trace.calls[-1]
+    assert (call.tool, call.boundary.value, call.outcome) == ("page", "provider_tool", Outcome.RECORDED)
+
+
+def test_what_gemini_runs_itself_is_a_call(tmp_path: Path) -> None:
+    parts = [
+        {"executableCode": {"language": "PYTHON", "code": "print(1)"}},
+        {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}},
+        {"toolCall": {"toolType": "GOOGLE_MAPS", "id": "t", "args": {}}},
+        {"toolResponse": {"toolType": "GOOGLE_MAPS", "id": "t", "response": {"x": 1}}},
+    ]
+    (trace,) = load(write(tmp_path, [*GEMINI[:3], {"role": "model", "parts": parts}]))
+    told = [(call.tool, call.boundary.value, call.outcome.value) for call in trace.calls[1:]]
+    assert told == [("code_execution", "provider_tool", "recorded"), ("google_maps", "provider_tool", "recorded")]
+
+
+def test_a_search_that_grounds_an_answer_is_a_call_without_its_result(tmp_path: Path) -> None:
+    grounds = {"webSearchQueries": ["rate of the day"]}
+    body = {"candidates": [{"content": GEMINI[-1], "finishReason": "STOP", "groundingMetadata": grounds}]}
+    (trace,) = load(write(tmp_path, {"contents": GEMINI[:3], "response": body}))
+    call = trace.calls[-1]
+    assert (call.tool, call.boundary.value, str(call.absence)) == ("google_search", "provider_tool", "not captured")
+
+
+# records that say they are not whole ---------------------------------------------------------------------------------
+
+
+def asked_with(arguments: str) -> list[Any]:
+    call = {**CHAT_CALL["tool_calls"][0], "function": {"name": "pay", "arguments": arguments}}
+    return [CHAT[0], {**CHAT_CALL, "tool_calls": [call]}, *CHAT[2:]]
+
+
+@pytest.mark.parametrize(
+    ("messages", "code"),
+    [
+        (asked_with('{"to": "bo'), "truncated_payload"),
+        (asked_with('{"to": "[REDACTED]"}'), "redaction_damage"),
+        (asked_with("***"), "redaction_damage"),
+        ([*CHAT[:2], {**CHAT[2], "content": "<redacted>"}, CHAT[3]], "redaction_damage"),
+        ([*CHAT[:2], {**CHAT[2], "truncated": True}, CHAT[3]], "truncated_payload"),
+        ([RESPONSES[0], {**RESPONSES[2], "status": "incomplete"}, *RESPONSES[3:]], "truncated_payload"),
+        ([GEMINI[0], {"role": "model", "parts": [{"functionCall": {"willContinue": True}}]}], "truncated_payload"),
+    ],
+)  # fmt: skip
+def test_a_payload_that_says_it_is_not_whole_blocks_its_call_once(
+    tmp_path: Path, messages: list[Any], code: str
+) -> None:
+    path = write(tmp_path, messages)
+    assert code in blocks(path)
+    assert [f.code for f in examine(path).audit().findings].count(code) == 1
+
+
+@pytest.mark.parametrize("content", ["the start of it [output truncated]", "ends with ...", '{"truncated": true}', ""])
+def test_a_result_that_was_shown_as_it_is_stays_injectable(tmp_path: Path, content: str) -> None:
+    assert blocks(write(tmp_path, [*CHAT[:2], {**CHAT[2], "content": content}, CHAT[3]])) == []
+
+
+def test_one_message_that_tells_one_call_in_two_ways_contradicts_itself(tmp_path: Path) -> None:
+    def codes(content_input: object, *, name: str = "pay") -> list[str]:
+        block = {"type": "tool_use", "id": "call_a", "name": name, "input": content_input}
+        told = {
+            "role": "assistant",
+            "content": [block],
+            "tool_calls": [{"id": "call_a", "name": "pay", "args": {"to": "bob"}}],
+        }
+        path = write(tmp_path, [CHAT[0], told, *CHAT[2:]])
+        (trace,) = load(path)
+        (call,) = trace.calls
+        assert call.arguments is not None
+        assert content_input or value_of(call.arguments) == {"to": "bob"}
+        return [b.code for b in call.blocks]
+
+    assert codes({"to": "bob"}) == []
+    assert codes({}) == []
+    assert codes({"to": "eve"}) == ["inconsistent_tuple"]
+    assert codes({"to": "bob"}, name="page") == ["inconsistent_tuple"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"role": "assistant", "tool_calls": [{"id": "c9"}], "role": "user", "tool_calls": null, "content": "x"}',
+        '{"role": "user", "content": [{"type": "text", "text": "a", "text": "b"}]}',
+    ],
+)
+def test_a_line_that_can_be_read_in_two_ways_is_a_gap(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "evidence"
+    path.write_text("".join(f"{json.dumps(m)}\n" for m in CHAT) + line + "\n", "utf-8")
+    assert hidden(path) == ["duplicate_key"]
+    assert set(blocks(path)) == {"duplicate_key"}
+    request = {"request": {"messages": CHAT[:3]}, "response": CHAT_BODY}
+    path.write_text(json.dumps(request).replace("{", '{"request": {"messages": []}, ', 1), "utf-8")
+    assert hidden(path) == ["duplicate_key"]
+
+
+def test_a_status_that_leaves_the_outcome_open_is_indeterminate(tmp_path: Path) -> None:
+    (trace,) = load(write(tmp_path, [*CHAT[:2], {**CHAT[2], "status": "timeout"}, CHAT[3]]))
+    assert trace.calls[0].outcome is Outcome.INDETERMINATE
+
+
+def test_a_tool_that_a_later_request_describes_otherwise_keeps_its_first_description(tmp_path: Path) -> None:
+    def request(description: str) -> dict[str, Any]:
+        return {"messages": CHAT, "tools": [{"name": "pay", "description": description}]}
+
+    path = write_lines(tmp_path, [request("Pays."), request("Pays twice."), request("Pays thrice.")])
+    (trace,) = load(path)
+    assert trace.facts["pay"].description == "Pays."
+    assert [f.code for f in trace.findings] == ["dialect"]
+
+
+def test_many_calls_in_one_message_take_time_in_proportion(tmp_path: Path) -> None:
+    def seconds(count: int) -> float:
+        calls = [{"id": f"c{n}", "function": {"name": "pay", "arguments": "{}"}} for n in range(count)]
+        path = write(tmp_path, [CHAT[0], {"role": "assistant", "tool_calls": calls}])
+        began = time.process_time()
+        (trace,) = load(path)
+        assert len(trace.calls) == count
+        return time.process_time() - began
+
+    seconds(100)
+    assert seconds(8_000) < 40 * seconds(800)
