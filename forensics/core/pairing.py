@@ -30,7 +30,8 @@ class How(StrEnum):
 
 class Batch:
     """Open calls of one turn that a result might answer alike, in order of request. `fresh` are those that nothing has
-    called ambiguous yet, so that a batch of any size is marked once."""
+    called ambiguous yet, so that a batch of any size is marked once.
+    """
 
     def __init__(self) -> None:
         self.calls: dict[int, None] = {}
@@ -49,7 +50,8 @@ class Batch:
 
 class Match(msgspec.Struct, frozen=True, gc=False):
     """The call that a result answers (a row of the trace's calls), by what, and the batch whose other calls it might
-    answer as well (None: certain)."""
+    answer as well (None: certain).
+    """
 
     call: int
     how: How
@@ -98,7 +100,8 @@ class OpenCalls:
 
     def latest(self, tool: str = "", *, without_id: bool = False) -> Batch | None:
         """The open calls of the latest turn that has any for that tool (any tool: ""), perhaps only those without an
-        id."""
+        id.
+        """
         if self._placed is None:
             self._placed = {}
             for call in self._open:
