@@ -19,9 +19,18 @@ from forensics.core.trace import NOWHERE, Boundary, StepKind
 from forensics.formats.shared.answers import Answer, read_answer
 from forensics.formats.shared.chat import bad_line, doubts_of, tell
 from forensics.formats.shared.draft import UNSETTLED
-from forensics.formats.shared.fields import as_object, fields_of, is_true, opens_with, present, says_each_key_once, text
+from forensics.formats.shared.fields import (
+    as_object,
+    fields_of,
+    holds_a_call,
+    is_true,
+    opens_with,
+    present,
+    says_each_key_once,
+    text,
+)
 from forensics.formats.shared.lines import Line, lines
-from forensics.formats.shared.plain_records import TRACE_NAMES, Plans, Record, damage_of, holds_a_call, kind_of
+from forensics.formats.shared.plain_records import TRACE_NAMES, Plans, Record, damage_of, kind_of
 from forensics.formats.shared.vocabulary import parse_message
 from forensics.formats.shared.wholeness import (
     arguments_damage,
@@ -138,6 +147,8 @@ class _Log:
             self._ask(record, turn)
         elif answer is None and record.names_arguments:
             _gap(record, "a model record that holds arguments and names no tool")
+        if record.plan["unread"] and record.holds_an_unread_call:
+            _gap(record, "a model record that holds what looks like a call, in a member that is not read")
         if record.plan["finish"] or record.plan["status"]:
             self._ended(record, turn)
 
@@ -311,8 +322,8 @@ def _told_in_parts(record: Record) -> Answer | None:
 def _as_assistant(record: Record) -> Payload:
     """The record as a message of the model."""
     fields = {k: v for k, v in record.fields.items() if k not in ("type", "kind", "status")}
-    if "toolCalls" in fields:
-        fields.setdefault("tool_calls", fields["toolCalls"])
+    if "toolCalls" in fields and "tool_calls" not in fields:
+        fields["tool_calls"] = fields.pop("toolCalls")
     if not {"content", "text"} & fields.keys() and (said := record.payload("model_text")) is not None:
         fields["content"] = said
     return as_object({**fields, "role": msgspec.Raw(b'"assistant"')})

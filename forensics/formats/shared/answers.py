@@ -143,8 +143,8 @@ def _first_of(items: list[Payload], pointer: str, names: tuple[str, ...]) -> _Re
     messages = () if message is None else (_grounded(message, choice),)
     words = finish_words(present(choice, "finish_reason", "finishReason"))
     why = cut_short(words, calls=any(m.calls for m in messages))
-    if why:
-        doubts.append(Doubt(why, f"{pointer}/0"))
+    if why or not messages:
+        doubts.append(Doubt(why or "the answer holds no message", f"{pointer}/0"))
     return messages, tuple(doubts)
 
 

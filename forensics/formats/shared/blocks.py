@@ -13,7 +13,7 @@ import msgspec
 from forensics.core.sanitise import one_line
 from forensics.core.trace import Boundary, Payload
 from forensics.formats.shared.draft import Draft, part_of
-from forensics.formats.shared.fields import Fields, call_marks, fields_of, is_text, items_of, present, text
+from forensics.formats.shared.fields import Fields, call_marks, fields_of, is_text, items_of, present, spelled, text
 
 
 def _tool_use(draft: Draft, fields: Fields, pointer: str) -> None:
@@ -266,6 +266,9 @@ _GEMINI: dict[str, _Member] = {
 def read_tool_calls(draft: Draft, fields: Fields) -> None:
     """Read the calls that stand beside the content, wherever a library puts them."""
     _read_listed_calls(draft, fields, "/tool_calls")
+    for name in fields.keys() - _SEEN:
+        if spelled(name) in _CALLS and bytes(fields[name]) not in _NOTHING:
+            draft.doubt(f"calls in a member that is not read ({one_line(name, 40)})", "")
     legacy = present(fields, "function_call")
     if legacy is not None and text(fields, "type") != "function_call":
         _gemini_call(draft, legacy, "/function_call")
@@ -277,8 +280,17 @@ def read_tool_calls(draft: Draft, fields: Fields) -> None:
 
 def _read_listed_calls(draft: Draft, fields: Fields, pointer: str) -> None:
     calls = present(fields, "tool_calls")
-    for index, raw in enumerate(() if calls is None else items_of(calls)):
+    if calls is None:
+        return
+    if bytes(memoryview(calls)[:1]) != b"[" and bytes(calls) not in _NOTHING:
+        draft.doubt("calls that are no list", pointer)
+    for index, raw in enumerate(items_of(calls)):
         _read_tool_call(draft, fields_of(raw), f"{pointer}/{index}")
+
+
+_SEEN = frozenset({"role", "content", "tool_calls", "function_call", "tool_call_id", "name", "type", "parts", "id"})
+_CALLS = frozenset({"tool_calls", "tool_call", "function_call", "function_calls", "tool_use", "tool_uses"})
+_NOTHING = (b"null", b"[]", b"{}", b'""', b"false")
 
 
 def _read_tool_call(draft: Draft, fields: Fields, pointer: str) -> None:

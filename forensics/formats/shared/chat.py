@@ -280,7 +280,7 @@ _STRANGE = "a record that is neither a message nor a list of messages"
 
 def doubts_of(message: Message) -> tuple[Doubt, ...]:
     """What a message may hide: what was not understood in it, and an end that leaves it in part."""
-    why = cut_short((message.finish.lower(),), calls=bool(message.calls)) if message.says_model else ""
+    why = cut_short(message.finish.split(), calls=bool(message.calls)) if message.says_model else ""
     return (*message.doubts, Doubt(why)) if why else message.doubts
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from forensics.core.messages import Doubt, Message
+from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE, Payload
 from forensics.formats.shared.answers import BODIES, Answer, join_items, read_answer, read_body
 from forensics.formats.shared.fields import (
@@ -16,6 +17,7 @@ from forensics.formats.shared.fields import (
     as_object,
     call_marks,
     fields_of,
+    holds_a_call,
     is_text,
     items_of,
     opens_with,
@@ -101,7 +103,12 @@ def parse_conversation(raw: Payload, locate: Locate = nowhere) -> Conversation:
         trace_id=text(fields, "id", "trace_id", "session_id", "conversation_id", "run_id"),
         usage=answer.usage,
         error=answer.error or _own_error(fields),
-        doubts=answer.doubts + _held_elsewhere(request, base) + _is_a_call_itself(fields),
+        doubts=(
+            *answer.doubts,
+            *_held_elsewhere(request, base),
+            *_is_a_call_itself(fields),
+            *_untold_calls(fields, (*prompt, *answer.messages)),
+        ),
     )
 
 
@@ -201,6 +208,23 @@ def _answer(fields: Fields, request: Fields, base: str) -> Answer:
 
 def _one_or_items(raw: Payload) -> list[Payload]:
     return items_of(raw) if opens_with(raw, b"[") else [raw] if opens_with(raw, b"{") else []
+
+
+_NO_ANSWER = frozenset({*_REQUESTS, *_RESPONSES, *_TOOL_LISTS, "kwargs"})
+
+
+def _untold_calls(fields: Fields, told: tuple[Message, ...]) -> tuple[Doubt, ...]:
+    """Members beside what was read that hold calls which it does not: another list, another answer."""
+    read = next((k for k in LISTS if k in fields), "")
+    known = {(part.tool, part.recorded_id) for message in told for part in message.calls}
+    doubts = []
+    for name, value in fields.items():
+        if name == read or name in _NO_ANSWER or is_text(value) or not holds_a_call(value):
+            continue
+        calls = (part for message in read_answer(value, "").messages for part in message.calls)
+        if any((part.tool, part.recorded_id) not in known for part in calls):
+            doubts.append(Doubt(f"{one_line(name, 40)} holds calls that what is read does not", f"/{name}"))
+    return tuple(doubts)
 
 
 def _own_error(fields: Fields) -> Payload | None:

@@ -129,6 +129,16 @@ _TOOL_NAMES = frozenset({"name", "tool", "tool_name", "function", "function_name
 _ARGUMENTS = frozenset({"args", "arguments", "input", "params", "parameters", "tool_input", "kwargs"})
 
 
+_HOLDS_A_CALL = re.compile(
+    rb'"(?:tool_use|tool_calls?|toolCalls?|toolUse|function_call|functionCall|tool_result|toolResult|\w+_call)"'
+)
+
+
+def holds_a_call(raw: Payload) -> bool:
+    """Whether a JSON text holds what the APIs write for a call or a result."""
+    return _HOLDS_A_CALL.search(raw) is not None
+
+
 def spelled(word: str) -> str:
     """A name in one spelling: `toolCall`, `tool-call` and `Tool Call` are `tool_call`."""
     return _BETWEEN.sub("_", _HUMPS.sub("_", word).lower()).strip("_")

@@ -10,7 +10,18 @@ import msgspec
 
 from forensics.core.build import Lane, Spot, TraceBuilder
 from forensics.core.jsonvalue import text_of
-from forensics.formats.shared.fields import Fields, as_object, call_marks, is_true, spelled, text
+from forensics.formats.shared.fields import (
+    Fields,
+    as_object,
+    call_marks,
+    fields_of,
+    holds_a_call,
+    is_true,
+    items_of,
+    opens_with,
+    spelled,
+    text,
+)
 from forensics.formats.shared.wholeness import REDACTED, TRUNCATED
 
 if TYPE_CHECKING:
@@ -35,9 +46,6 @@ _SOUNDS_LIKE_A_CALL = re.compile(
     r"(?:^|_)(?:tool|function|mcp|action|command|agent|api)_"
     r"(?:call|use|result|output|response|exec\w*|invo\w*|start|end|request)s?$"
     r"|(?:^|_)(?:call|invocation)s?$"
-)
-_HOLDS_A_CALL = re.compile(
-    rb'"(?:tool_use|tool_calls?|toolCalls?|toolUse|function_call|functionCall|tool_result|toolResult|\w+_call)"'
 )
 
 _ROLES: dict[str, tuple[str, ...]] = {
@@ -75,6 +83,10 @@ _FOUND_BY = frozenset(
     for role in ("at", "trace", "agent", "server", "status", "error", "name", "type", "own_id", "result_id", "answer")
     for name in _ROLES[role]
 )
+_READ = frozenset(name for names in _ROLES.values() for name in names) | {
+    "tools", "functions", "tool_choice", "messages", "prompt", "request", "usage", "config", "settings", "metadata",
+}  # fmt: skip
+"""Members of a model's record that are read, or that say what it was given or offered."""
 TRACE_NAMES = frozenset(_ROLES["trace"])
 _A_CALL, _A_SPOKEN_CALL = "is taken for a call", "is taken for a call, though somebody says it"
 _PLANS = 4096
@@ -121,6 +133,7 @@ class Plans:
 
 def _plan(fields: Fields) -> Plan:
     plan = {role: tuple(name for name in names if name in fields) for role, names in _ROLES.items()}
+    plan["unread"] = tuple(name for name in fields if name not in _READ)
     if call_marks(fields):
         plan[_A_CALL] = ()
     if call_marks(key for key in fields if key not in ("name", "input")):
@@ -179,6 +192,11 @@ class Record(msgspec.Struct, gc=False):
         )
 
     @property
+    def holds_an_unread_call(self) -> bool:
+        """Whether a member that is not read holds what looks like a call."""
+        return any(_may_be_calls(self.fields[name]) for name in self.plan["unread"])
+
+    @property
     def is_said_with_a_call(self) -> bool:
         """Whether what a person or the system said has the keys of a call."""
         return _A_SPOKEN_CALL in self.plan
@@ -194,6 +212,8 @@ def damage_of(fields: Fields, flags: tuple[str, ...]) -> str | None:
     return next((REDACTED if "edacted" in name else TRUNCATED for name in flags if is_true(fields, name)), None)
 
 
-def holds_a_call(raw: Payload) -> bool:
-    """Whether a JSON text holds what the APIs write for a call or a result."""
-    return _HOLDS_A_CALL.search(raw) is not None
+def _may_be_calls(value: Payload) -> bool:
+    """Whether a value is an object or a list of objects that look like calls, or holds what the APIs write for one."""
+    if opens_with(value, b"{"):
+        return holds_a_call(value) or call_marks(fields_of(value))
+    return opens_with(value, b"[") and (holds_a_call(value) or any(call_marks(fields_of(v)) for v in items_of(value)))

@@ -27,7 +27,7 @@ from forensics.formats.shared.fields import (
     says_each_key_once,
     text,
 )
-from forensics.formats.shared.wholeness import TRUNCATED
+from forensics.formats.shared.wholeness import TRUNCATED, finish_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -167,9 +167,9 @@ _FINISH = ("finish_reason", "stop_reason", "finishReason")
 
 def _finish(fields: Fields) -> str:
     """Why the model ended, as the message itself says it (LangChain: in its response_metadata)."""
-    told = text(fields, *_FINISH)
+    told = finish_words(present(fields, *_FINISH))
     meta = present(fields, "response_metadata") if not told else None
-    return text(fields_of(meta), *_FINISH) if meta is not None else told
+    return " ".join(told if meta is None else finish_words(present(fields_of(meta), *_FINISH)))
 
 
 def _is_item(fields: Fields) -> bool:

@@ -265,6 +265,9 @@ def test_a_whole_run_has_no_gap(tmp_path: Path, content: tuple[str, Any]) -> Non
         {"role": "assistant", "content": [{"type": "invoke", "name": "page", "input": {}}]},
         {"role": "assistant", "content": [{"toolUse": {"name": "page"}, "toolUseId": "c9"}]},
         {"role": "assistant", "content": "x", "invalid_tool_calls": [{"name": "page", "args": "{"}]},
+        {"role": "assistant", "content": "x", "toolCalls": [OTHER_CALL]},
+        {"role": "assistant", "content": "x", "tool_calls": json.dumps([OTHER_CALL])},
+        {"role": "assistant", "content": "x", "finish_reason": ["length"]},
         {"type": "item_reference", "id": "fc_9"},
         {"role": "assistant", "content": "x", "finish_reason": "length"},
         {"role": "assistant", "content": "x", "stop_reason": "tool_use"},
@@ -353,6 +356,7 @@ def test_a_call_is_found_however_the_response_is_wrapped(tmp_path: Path, beside:
         [{"candidates": [{"content": GEMINI[-1]}]}],
         {"choices": [{"delta": {"content": "x"}}]},
         {"choices": []},
+        {"choices": [None]},
         {"choices": [{"message": CHAT[3]}, {"message": ASKING}]},
         {"something": "else"},
         {"choices": [{"message": CHAT[3], "finish_reason": "length"}]},
@@ -387,6 +391,16 @@ def test_an_answer_in_plain_text_is_a_turn_once(tmp_path: Path) -> None:
     for messages in (CHAT[:3], CHAT):
         (trace,) = load(write(tmp_path, {"messages": messages, "response": "paid tx_12"}))
         holds_the_payment(trace)
+
+
+@pytest.mark.parametrize(
+    "beside", [{"input": [ASKING]}, {"answer": ASKING}, {"responses": [ASKING]}, {"choices": [], "raw_response": BODY}]
+)
+def test_a_member_that_is_not_read_and_holds_other_calls_is_a_gap(tmp_path: Path, beside: dict[str, Any]) -> None:
+    gaps = hidden(write(tmp_path, {"messages": CHAT, **beside}))
+    assert set(gaps) == {"evidence_gap"}
+    same = {"messages": CHAT, "raw_messages": CHAT, "raw_response": {"choices": [{"message": CHAT_CALL}]}}
+    assert hidden(write(tmp_path, same)) == []
 
 
 def test_a_history_beside_the_messages_comes_first(tmp_path: Path) -> None:

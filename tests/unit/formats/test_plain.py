@@ -202,6 +202,8 @@ def test_a_type_is_known_in_any_spelling(tmp_path: Path, spelling: str) -> None:
         {"type": "user", "text": "q", "tool_calls": [{"id": "c2", "name": "pay"}]},
         {"type": "user", "content": [{"type": "tool_use", "id": "c2", "name": "pay", "input": {}}]},
         {"type": "model", "name": "pay", "args": {"x": 1}},
+        {"type": "model", "text": "x", "actions": [{"tool": "pay", "args": {}}]},
+        {"type": "model", "text": "x", "raw": {"content": [{"type": "tool_use", "name": "pay"}]}},
     ],
 )
 def test_a_record_that_may_be_a_call_and_is_not_read_as_one_is_a_gap(tmp_path: Path, record: dict[str, Any]) -> None:
@@ -220,6 +222,7 @@ def test_a_record_that_may_be_a_call_and_is_not_read_as_one_is_a_gap(tmp_path: P
         {"type": "error", "call_id": "c1", "error": "crash"},
         {"type": "handoff", "to": "deployer"},
         {"type": "model", "name": "gpt", "text": "hello", "finish_reason": "stop"},
+        {"type": "model", "text": "hello", "usage": {"input": 3}, "tools": [{"name": "pay", "parameters": {}}]},
     ],
 )
 def test_an_event_that_hides_nothing_is_no_gap(tmp_path: Path, record: dict[str, Any]) -> None:
