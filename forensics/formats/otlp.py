@@ -300,7 +300,7 @@ class _OtlpReader:
         counts.spans += 1
         counts.records += 1
         attributes, slots, foreign, twice = self._attributes(span.attributes or (), place, pointer)
-        status = span.status
+        status, ids, parent = span.status, self._ids, span.parent_span_id
         start, end = nanoseconds(span.start_time_unix_nano), nanoseconds(span.end_time_unix_nano)
         if (start < 0 and span.start_time_unix_nano not in _NO_TIME) or (
             end < 0 and span.end_time_unix_nano not in _NO_TIME
@@ -308,9 +308,9 @@ class _OtlpReader:
             say_lost_time(self.build, Spot(place, pointer))
         self.spans.append(
             Span(
-                self._id(span.trace_id, place, pointer),
-                self._id(span.span_id, place, pointer),
-                self._id(span.parent_span_id, place, pointer) if span.parent_span_id else "",
+                ids.get(span.trace_id) or self._id(span.trace_id, place, pointer),
+                ids.get(span.span_id) or self._id(span.span_id, place, pointer),
+                ids.get(parent) or self._id(parent, place, pointer) if parent else "",
                 self._shared.setdefault(span.name, span.name),
                 start,
                 end,

@@ -102,7 +102,7 @@ class TraceWalk:
         self._told_errors: set[str] = set()
         self._silent: set[int] = set()
         self._awaited: dict[str, tuple[Span, int]] = {}
-        self._finishes: dict[bytes, tuple[str, ...]] = {}
+        self._endings: dict[tuple[bytes, str, bool], str] = {}
 
     def run(self) -> None:
         """Walk the trace."""
@@ -369,29 +369,20 @@ class TraceWalk:
 
     def _check_finish(self, span: Span, message: Message) -> None:
         """A turn whose output was cut, or that ended to call tools and shows none, is a gap (CONTRACT)."""
-        words = self._finish(span)
-        if message.finish:
-            words = (*words, message.finish.lower())
-        why = cut_short(words, calls=bool(message.calls))
+        told = span.payload(names.FINISH)
+        said = (b"" if told is None else bytes(told), message.finish, bool(message.calls))
+        why = self._endings.get(said)
+        if why is None:
+            words = (*finish_words(told), message.finish.lower())
+            why = self._endings[said] = cut_short(words, calls=bool(message.calls))
         if why:
             self.builder.gap("evidence_gap", why, span.spot)
-
-    def _finish(self, span: Span) -> tuple[str, ...]:
-        """Why a turn ended; the few texts that say so are read once."""
-        told = span.payload(names.FINISH)
-        if told is None:
-            return ()
-        text = bytes(told)
-        words = self._finishes.get(text)
-        if words is None:
-            words = self._finishes[text] = finish_words(told)
-        return words
 
     def _check_silent(self, scope: Scope, span: Span, turn: int) -> None:
         """A turn whose output was not captured may still say how it ended: where it was to call tools, a later prompt
         or an execution must tell of them.
         """
-        words = self._finish(span)
+        words = finish_words(span.payload(names.FINISH))
         if ends_in_calls(words) and not self.complete:
             self._awaited[scope.key] = (span, turn)
             return

@@ -133,13 +133,14 @@ def hex_id(recorded: str) -> tuple[str, bool]:
 
 def nanoseconds(recorded: object) -> int:
     """Nanoseconds since the epoch from OTLP's text or number, or -1 where there is none; never through a float."""
-    if isinstance(recorded, int) and not isinstance(recorded, bool):
-        return recorded if 0 < recorded <= LAST else NOWHERE
-    if isinstance(recorded, float):
+    if isinstance(recorded, str):
+        if not (recorded.isascii() and recorded.isdigit() and len(recorded) < _DIGITS):
+            return NOWHERE
+        recorded = int(recorded)
+    elif isinstance(recorded, float):
         return int(recorded) if 0 < recorded < _FAR_AWAY else NOWHERE
-    if isinstance(recorded, str) and recorded.isascii() and recorded.isdigit() and len(recorded) < _DIGITS:
-        moment = int(recorded)
-        return moment if 0 < moment <= LAST else NOWHERE
+    if isinstance(recorded, int) and not isinstance(recorded, bool) and 0 < recorded <= LAST:
+        return recorded
     return NOWHERE
 
 
