@@ -222,7 +222,7 @@ def _untold_calls(fields: Fields, told: tuple[Message, ...]) -> tuple[Doubt, ...
         if name == read or name in _NO_ANSWER or is_text(value) or not holds_a_call(value):
             continue
         calls = (part for message in read_answer(value, "").messages for part in message.calls)
-        if any((part.tool, part.recorded_id) not in known for part in calls):
+        if any(part.tool and (part.tool, part.recorded_id) not in known for part in calls):
             doubts.append(Doubt(f"{one_line(name, 40)} holds calls that what is read does not", f"/{name}"))
     return tuple(doubts)
 
