@@ -150,7 +150,8 @@ def test_a_slice_takes_both_directions_unless_one_is_given() -> None:
 def test_a_slice_is_that_of_networkx_without_sequence() -> None:
     (trace,) = forensics.load(ROOT / "samples" / "double_charge.chat.json")
     view = forensics.to_networkx(trace)
-    causes = nx.DiGraph((s, t) for s, t, key in view.edges(keys=True) if key != "next")
+    causes: nx.DiGraph[int] = nx.DiGraph()
+    causes.add_edges_from((s, t) for s, t, key in view.edges(keys=True) if key != "next")
     for row in causes:
         sample = ROOT / "samples" / "double_charge.chat.json"
         back = {s["index"] for s in document(sample, "--slice", row, "--back")["steps"]}
