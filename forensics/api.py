@@ -87,13 +87,15 @@ def examine(evidence: Where | Sequence[Where], options: Options | None = None) -
     options = options or Options()
     rules = load_rules(options.rules)
     policy = load_policy(options.policy, options.date())
-    places = expand([evidence] if isinstance(evidence, (str, Path)) else evidence)
+    wanted = [evidence] if isinstance(evidence, (str, Path)) else evidence
+    places = _named(expand(wanted), wanted)
     with _without_cycle_collection():
-        examined = tuple(_examine(where, index, options, rules, policy) for index, where in enumerate(places))
+        examined = tuple(_examine(place, index, options, rules, policy) for index, place in enumerate(places))
     if options.trace is not None and not any(one.analyses for one in examined) and any(one.reading for one in examined):
         ids = [t.id for one in examined if one.reading for t in one.reading.traces]
-        message = f"there is no trace {one_line(options.trace, 80)} in the evidence"
-        raise ConfigurationError(message, hint=f"its traces are: {', '.join(one_line(i, 80) for i in ids[:20])}")
+        named = ", ".join(one_line(i, 80) for i in ids[:20])
+        message = f"there is no trace '{one_line(options.trace, 80)}' in the evidence"
+        raise ConfigurationError(message, hint=f"a whole id, or at least {_LEAST_PREFIX} characters of one: {named}")
     return Examination(examined, policy, rules)
 
 
@@ -131,11 +133,12 @@ def read(source: Source, index: int, input_format: str | None = None) -> Reading
     return reading
 
 
-def _examine(where: str, index: int, options: Options, rules: RuleSet, policy: Policy) -> Examined:
+def _examine(place: tuple[str, str], index: int, options: Options, rules: RuleSet, policy: Policy) -> Examined:
+    where, name = place
     try:
-        source = open_source(where)
+        source = open_source(where, name)
     except EvidenceError as error:
-        return Examined(Path(where).name or where, "", 0, error=error)
+        return Examined(name, "", 0, error=error)
     with source:
         try:
             reading = read(source, index, options.input_format)
@@ -169,6 +172,19 @@ def expand(evidence: Sequence[Where]) -> list[str]:
         else:
             out.append(where)
     return out
+
+
+def _named(places: Sequence[str], wanted: Sequence[Where]) -> list[tuple[str, str]]:
+    """Each place with its name in documents: its path below the folder that was asked for, else its file name. Names
+    of files alone would not tell `a/local.db` from `b/local.db`.
+    """
+    folders = [Path(where) for where in map(str, wanted) if where != STDIN and Path(where).is_dir()]
+    return [(place, _name(Path(place), folders) or place) for place in places]
+
+
+def _name(path: Path, folders: Sequence[Path]) -> str:
+    below = [path.relative_to(folder).as_posix() for folder in folders if path.is_relative_to(folder)]
+    return min(below, key=len, default=path.name)
 
 
 # the graph -----------------------------------------------------------------------------------------------------------

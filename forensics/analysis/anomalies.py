@@ -151,7 +151,7 @@ def _unclassified(acts: Acts) -> Iterator[Finding]:
     for call, nothing_tells in zip(acts.trace.calls, unknown, strict=True):
         if nothing_tells and call.tool not in told:
             told.add(call.tool)
-            message = f"nothing tells what {one_line(call.tool, 60)} does: it is taken as side-effecting"
+            message = f"too little tells what {one_line(call.tool, 60)} does: it is taken as side-effecting"
             yield finding("unclassified_tool", message, steps=(call.step,), basis=Basis.DERIVED)
 
 

@@ -16,17 +16,30 @@ if TYPE_CHECKING:
 _LISTED = 20
 
 
-def one_trace(examination: Examination) -> TraceAnalysis:
-    """The only trace that is not marked as a rerun of another in the same evidence.
+def one_trace(examination: Examination, step: int | None = None) -> TraceAnalysis:
+    """The trace that holds this step by its number in documents; without one, the only trace that is not marked as a
+    rerun of another in the same evidence.
 
-    Raises click.UsageError, with the list, where there are several or none.
+    Raises click.UsageError: with the range where no trace has the step, with the list where there are several or none.
     """
+    if step is not None:
+        return _holder(examination, step)
     runs = [analysis for one in examination.examined for analysis in _runs(one)]
     if len(runs) == 1:
         return runs[0]
     if len(examination.analyses) == 1:
         return examination.analyses[0]
     raise click.UsageError("\n".join(_choices(examination, runs)))
+
+
+def _holder(examination: Examination, step: int) -> TraceAnalysis:
+    first = 0
+    for analysis in examination.analyses:
+        if step < first + len(analysis.trace):
+            return analysis
+        first += len(analysis.trace)
+    message = f"there is no step {step}: the steps are 0 to {first - 1}"
+    raise click.UsageError(message)
 
 
 def _runs(one: Examined) -> list[TraceAnalysis]:

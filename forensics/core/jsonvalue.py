@@ -86,7 +86,7 @@ def decode_slowly(raw: bytes) -> Decoded:
 
 def _plain(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg} at character {error.pos}"
+        return f"{error.msg.removesuffix(' at')} at character {error.pos}"
     if isinstance(error, UnicodeDecodeError):
         return f"not UTF-8 at byte {error.start}"
     return str(error) or type(error).__name__

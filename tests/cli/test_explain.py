@@ -158,10 +158,14 @@ def test_colour_changes_no_word() -> None:
     assert re.sub(r"\x1b\[[0-9;]*m", "", drawn) == text(PAGER, 9)
 
 
-def test_a_step_of_another_trace_is_out_of_range() -> None:
-    result = CliRunner().invoke(program, ["explain", str(PAGER), "12"])
+def test_the_number_of_a_step_tells_its_trace() -> None:
+    assert text(PAGER, 18).startswith("Step 18: tool_call pager.trigger\n  trace       b8e63f8c")
+
+
+def test_a_step_out_of_range_names_the_range() -> None:
+    result = CliRunner().invoke(program, ["explain", str(PAGER), "24"])
     assert result.exit_code == 2
-    assert "its steps are 0 to 11" in result.stderr
+    assert "there is no step 24: the steps are 0 to 23" in result.stderr
 
 
 def test_a_rerun_says_whose(samples: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from forensics.cli.commands.classify import complain
-from forensics.cli.commands.graph import check_step
 from forensics.cli.one_trace import one_trace
 from forensics.cli.options import JUDGING, READING, Settings, shared
 from forensics.cli.output import show
@@ -14,7 +13,7 @@ from forensics.cli.progress import working
 _EPILOG = """\b
 Examples:
   forensics explain trace.json 9
-  forensics explain local.db 9 --trace ID -v
+  forensics explain local.db 18 -v
   forensics explain trace.json 9 --format json > why.json
 """
 
@@ -26,8 +25,9 @@ Examples:
 def command(evidence: str, step: int, settings: Settings) -> int:
     """Say why a step happened and what it led to.
 
-    EVIDENCE is a file, a folder, a glob or - for standard input. Where it holds several runs, choose one with --trace.
-    STEP is the number that audit and inspect give it. Every line says how it is known: recorded, derived or inferred.
+    EVIDENCE is a file, a folder, a glob or - for standard input. STEP is the number that audit and inspect of the same
+    evidence give it; with --trace, the number that they give it with the same --trace. Every line says how it is
+    known: recorded, derived or inferred.
     """
     from forensics.api import examine
     from forensics.report.graph_document import Drawn
@@ -37,8 +37,7 @@ def command(evidence: str, step: int, settings: Settings) -> int:
         examination = examine(evidence, settings.options())
     code = complain(examination)
     if examination.analyses:
-        drawn = Drawn(examination.examined, one_trace(examination))
-        check_step(drawn, step, "STEP")
+        drawn = Drawn(examination.examined, one_trace(examination, step))
         policy, digest = examination.policy, examination.rules.digest
         show(explanation_document(examination.examined, drawn, step, policy, digest), settings)
     return code

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from forensics.api import Examination
     from forensics.report.documents import GraphDocument
-    from forensics.report.graph_document import Drawn
 
 Part = tuple[int, bool, bool, int | None]  # step, back, forward, depth
 
@@ -58,7 +57,8 @@ def command(
     """Draw what led to what, whole or around one step.
 
     EVIDENCE is a file, a folder, a glob or - for standard input. Where it holds several runs, choose one with --trace.
-    Steps have the numbers that audit and inspect give them. A slice takes both directions unless one is given.
+    Steps have the numbers that audit and inspect give them; a slice is of the run that has the step. It goes both ways
+    unless one is given.
     """
     from forensics.api import examine
 
@@ -80,22 +80,12 @@ def _document(examination: Examination, part: Part | None) -> GraphDocument:
     from forensics.report.documents import SliceRow
     from forensics.report.graph_document import Drawn, graph_document
 
-    drawn = Drawn(examination.examined, one_trace(examination))
+    drawn = Drawn(examination.examined, one_trace(examination, None if part is None else part[0]))
     row = None
     if part is not None:
         step, back, forward, depth = part
-        check_step(drawn, step, "--slice")
         row = SliceRow(step=step, back=back, forward=forward, depth=depth)
     return graph_document(examination.examined, drawn, examination.policy, examination.rules.digest, row)
-
-
-def check_step(drawn: Drawn, step: int, hint: str) -> None:
-    """Raise click.BadParameter, with the range, for a step that the trace does not have."""
-    if drawn.row(step) is None:
-        last = drawn.first + len(drawn.trace) - 1
-        raise click.BadParameter(
-            f"the trace has no step {step}: its steps are {drawn.first} to {last}", param_hint=hint
-        )
 
 
 def _form(to: str, document: GraphDocument, settings: Settings) -> bytes:

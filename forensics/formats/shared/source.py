@@ -90,8 +90,10 @@ class Source:
         self.close()
 
 
-def open_source(where: str) -> Source:
-    """Open a file or standard input (`-`). Raises EvidenceError, with a code, where it can't be read as evidence.
+def open_source(where: str, name: str = "") -> Source:
+    """Open a file or standard input (`-`), called `name` or by its file name.
+
+    Raises EvidenceError, with a code, where it can't be read as evidence.
 
     The bytes go to an unnamed private file first, hashed on the way, and that file is mapped: what was hashed is what
     is read, even where somebody writes to the evidence or cuts it meanwhile (a cut map ends a process by SIGBUS).
@@ -102,7 +104,7 @@ def open_source(where: str) -> Source:
     with _opened(path) as file:
         before = _state(path)
         _check_size(before[0], path.name)
-        source = _snapshot(file, path.name)
+        source = _snapshot(file, name or path.name)
         source.watch(path, before)
         return source
 
