@@ -66,7 +66,7 @@ def _effect(page: Page, group: list[CallRow]) -> None:
 
 
 _DID = {
-    "recorded": "done",
+    "recorded": "returned",  # what a tool returned may still say that it failed
     "failed": "failed",
     "denied": "denied, not run",
     "indeterminate": "may have taken effect",
