@@ -11,7 +11,7 @@ from forensics.core.classes import Classes, Effect, RestsOn
 from forensics.core.evidence import Basis
 from forensics.core.findings import Finding, finding
 from forensics.core.handles import Handle
-from forensics.core.jsonvalue import value_of
+from forensics.core.jsonvalue import text_of, value_of
 from forensics.core.sanitise import one_line
 from forensics.core.trace import Absence, Call, Outcome, StepKind, Trace
 
@@ -166,8 +166,15 @@ def _incomplete(acts: Acts) -> Iterator[Finding]:
     asking = {call.turn for call in trace.calls}
     ended = trace.kind[last] == StepKind.MODEL and trace.turn[last] not in asking
     if not ended or trace.ended_normally is False:
-        message = "the run did not end with an answer of the model: it was cut off, failed or is still going on"
+        message = _how_it_ended(trace, last)
         yield finding("incomplete_run", message, steps=(last,), basis=Basis.DERIVED)
+
+
+def _how_it_ended(trace: Trace, last: int) -> str:
+    step = trace.step(last)
+    if step.kind is StepKind.ERROR and step.payload is not None:
+        return f"the run ended with an error, {one_line(step.name, 60)}: {one_line(text_of(step.payload), 200)}"
+    return "the run did not end with an answer of the model: it was cut off, failed or is still going on"
 
 
 _SILENT = frozenset({StepKind.AGENT, StepKind.OTHER, StepKind.MEMORY, StepKind.GUARDRAIL})

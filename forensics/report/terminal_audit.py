@@ -36,11 +36,12 @@ def audit(page: Page, document: Head) -> None:
         overview(page, document)
         runs = _gravest(runs, found)
         again = [trace for trace in again if any(trace.rerun_of and trace.rerun_of.trace == run.id for run in runs)]
-        page.title(f"The {plural(len(runs), 'trace')} to look at first")
     if page.detail < 0:
         for trace in runs if len(document.traces) <= MANY else ():
             verdict_line(page, document, trace)
         return
+    if len(document.traces) > MANY:
+        page.title(f"The {plural(len(runs), 'trace')} to look at first")
     for trace in runs:
         _trace(page, document, trace, found, _of(trace, again))
     _strays(page, document, runs, again)

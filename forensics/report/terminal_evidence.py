@@ -23,7 +23,8 @@ def not_read(page: Page, document: Head) -> None:
     if not document.traces or len(rows) <= _FIRST:
         _not_read(page, rows)
     else:
-        count = f" {len(rows)} of {plural(len(document.evidence), 'evidence', 'evidences')}, named at the end"
+        where = ", named at the end" if page.detail >= 0 else ""
+        count = f" {len(rows)} of {plural(len(document.evidence), 'evidence', 'evidences')}{where}"
         page.line(Span("NOT READ", "refused"), count)
         page.blank()
 

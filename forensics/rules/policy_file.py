@@ -64,7 +64,7 @@ def _chain(source: str | Path | None) -> list[_Layer]:
     visited: set[Path] = set()
     wanted: str | Path | None = "strict" if source is None else source
     folder = Path()
-    at = "policy:1:1"
+    at = f"neither a policy that is shipped ({', '.join(sorted(SHIPPED))}) nor a file"
     while wanted is not None:
         layer, folder, key = _read(wanted, folder, at)
         if key in visited:

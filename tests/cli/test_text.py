@@ -106,6 +106,16 @@ def test_quiet_shows_the_verdict_alone(samples: Path) -> None:
     assert text("audit", "-q", samples / "pager.chat.json").count("\n") == 1
 
 
+def test_quiet_has_no_heading_without_its_section(samples: Path) -> None:
+    assert "to look at first" not in text("audit", samples, "-q")
+    assert "named at the end" not in text("audit", samples, "-q")
+
+
+def test_the_error_that_ended_a_run_is_told(samples: Path) -> None:
+    told = " ".join(text("audit", samples / "crash.db").split())
+    assert "the run ended with an error, __main__.ProviderError: provider returned 503 (step 5)" in told
+
+
 def test_verbose_shows_the_evidence_for_each_class(samples: Path) -> None:
     assert "[words.write.repeating]" in text("audit", "-v", samples / "pager.chat.json")
 
