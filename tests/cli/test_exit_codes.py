@@ -82,6 +82,12 @@ def test_exit_code(arguments: list[str], code: int) -> None:
         assert result.stderr
 
 
+def test_a_cleared_run_that_fails_for_a_finding_says_so() -> None:
+    told = CliRunner().invoke(program, ["audit", PAGER, "--policy", "inject", "--fail-on", "info"])
+    assert told.exit_code == 1
+    assert told.stderr == "note: no trace is refused; the exit code is 1 for a finding at or above info (--fail-on)\n"
+
+
 def test_a_step_out_of_range_names_the_range() -> None:
     result = CliRunner().invoke(program, ["inspect", PAGER, "--step", "12"])
     assert "the steps are 0 to 11" in result.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from forensics.cli.options import JUDGING, READING, Settings, shared
-from forensics.cli.output import show
+from forensics.cli.output import note, show
 from forensics.cli.progress import working
 
 _EPILOG = """\b
@@ -26,11 +26,15 @@ def command(evidence: tuple[str, ...], settings: Settings) -> int:
     EVIDENCE is a file, a folder, a glob or - for standard input. Its content decides how it is read, never its name.
     Nothing in it is executed, and it is never written to.
     """
-    from forensics.api import examine, exit_code
+    from forensics.api import REFUSED, examine, exit_code
     from forensics.core.evidence import Severity
 
     with working(settings):
         examination = examine(evidence, settings.options())
         document = examination.audit()
     show(document, settings)
-    return exit_code(examination, Severity(settings.fail_on))
+    code = exit_code(examination, Severity(settings.fail_on))
+    if code == REFUSED and all(analysis.verdict.cleared for analysis in examination.analyses):
+        cause = f"a finding at or above {settings.fail_on} (--fail-on)"
+        note(f"no trace is refused; the exit code is {code} for {cause}", settings)
+    return code
