@@ -11,8 +11,11 @@ from forensics.core.trace import NOWHERE, Payload, StepKind
 from forensics.formats.shared import span_names as names
 from forensics.formats.shared.span_names import Role
 from forensics.formats.shared.span_order import NO_PARENT
+from forensics.formats.shared.span_roles import AGENTS
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator
+
     from forensics.core.build import TraceBuilder
     from forensics.core.messages import Message
     from forensics.formats.shared.span_messages import Said
@@ -27,11 +30,12 @@ class Scope(msgspec.Struct):
     """The conversations inside one agent span, or inside one tool that asks a model itself; the last begun last.
 
     `heard` and `asked` say in which of them a message was last shown or said, and a call asked for by its id; `waiting`
-    in which calls of a tool may still wait for their execution.
+    in which calls of a tool may still wait for their execution. `detached`: no agent or tool span stands around it.
     """
 
     key: str
     agent: str
+    detached: bool = False
     lanes: list[Lane] = []
     heard: dict[bytes, Lane] = {}
     asked: dict[str, Lane] = {}
@@ -50,13 +54,20 @@ class Scopes:
         self._scopes: dict[tuple[int, str], Scope] = {}
         self._agents: dict[int, str] = {NO_PARENT: ""}
         self._spoken: dict[str, dict[bytes, Lane]] = {}
+        self._seen: dict[str, tuple[Scope | None, Lane | None]] = {}
+        self._lost_agents = _lost_agents(cast)
 
     def around(self, row: int) -> Scope:
-        """The scope in which a span stands. Where no agent span is above it, the agent's name that it carries."""
+        """The scope in which a span stands. Where no agent span is above it, that of the agent that is named."""
         above = self._cast.scope[row]
+        return self._at(above, self._named(row) if above == NO_PARENT else "")
+
+    def _named(self, row: int) -> str:
+        """The agent that a span without an agent span names, else the one that the spans beside it name."""
         span = self._cast.spans[row]
-        named = above == NO_PARENT and not _NAMED.isdisjoint(span.attributes)
-        return self._at(above, span.text(names.AGENT_NAME) if named else "")
+        if not _NAMED.isdisjoint(span.attributes):
+            return span.text(names.AGENT_NAME)
+        return self._lost_agents.get(row, "")
 
     def inside(self, row: int) -> Scope:
         """The scope that an agent span opens."""
@@ -66,7 +77,7 @@ class Scopes:
         scope = self._scopes.get((row, named))
         if scope is None:
             key = named if row == NO_PARENT else self._cast.spans[row].id
-            scope = self._scopes[row, named] = Scope(key, named or self.agent(row))
+            scope = self._scopes[row, named] = Scope(key, named or self.agent(row), row == NO_PARENT)
         return scope
 
     def agent(self, row: int) -> str:
@@ -86,8 +97,7 @@ class Scopes:
         named = self.agent(row)
         if named:
             return named
-        span = self._cast.spans[row]
-        return span.service if _NAMED.isdisjoint(span.attributes) else span.text(names.AGENT_NAME) or span.service
+        return self._named(row) or self._cast.spans[row].service
 
     def _new_lane(self, scope: Scope) -> Lane:
         lane = self._builder.lane(f"{scope.key}#{len(scope.lanes)}", scope.agent)
@@ -98,7 +108,9 @@ class Scopes:
         """The lane that a prompt continues: the one whose words it repeats; a fresh prompt begins its own."""
         told = [m for m in said.messages if m.step_kind is not StepKind.SYSTEM] if said is not None else []
         spoken = [m for m in told if m.says_model or m.results]
-        lane = self._repeated(scope, spoken or told) or self._continued(scope, spoken)
+        lane = (
+            self._repeated(scope, spoken or told) or self._continued(scope, spoken) or self._told_apart(scope, spoken)
+        )
         if lane is None:
             is_fresh = bool(told) and not spoken and bool(scope.lanes) and scope.lanes[-1].fed
             lane = self._new_lane(scope) if is_fresh or not scope.lanes else scope.lanes[-1]
@@ -118,6 +130,29 @@ class Scopes:
             scope.lanes.append(lane)
         return lane
 
+    def _told_apart(self, scope: Scope, spoken: list[Message]) -> Lane | None:
+        """Where the agent's span is lost: the lane whose calls the prompt shows by their ids."""
+        ids = (part.recorded_id for message in reversed(spoken) for part in (*message.calls, *message.results))
+        lane = next((lane for recorded_id in ids if (lane := self._apart(scope, recorded_id)) is not None), None)
+        if lane is not None and lane not in scope.lanes:
+            scope.lanes.append(lane)
+        return lane
+
+    def _apart(self, scope: Scope, recorded_id: str | None) -> Lane | None:
+        """The one lane of the trace that told of a call by this id, where it is of another scope and the agent's span
+        around either is lost. Scopes of two agents that are both named are never one.
+        """
+        other, lane = self._seen.get(recorded_id or "", (None, None))
+        if other is None or other is scope or not (scope.detached or other.detached):
+            return None
+        return None if scope.agent and other.agent and scope.agent != other.agent else lane
+
+    def _note(self, scope: Scope, lane: Lane, recorded_id: str) -> None:
+        """An id that two lanes tell of says nothing."""
+        _, known = self._seen.setdefault(recorded_id, (scope, lane))
+        if known is not lane:
+            self._seen[recorded_id] = (None, None)
+
     def said(self, scope: Scope, lane: Lane, message: Message) -> None:
         """A model turn of this lane said this."""
         scope.heard[message.key] = lane
@@ -126,9 +161,25 @@ class Scopes:
             scope.waiting.setdefault(part.tool, []).append(lane)
             if part.recorded_id:
                 scope.asked[part.recorded_id] = lane
+                self._note(scope, lane, part.recorded_id)
 
     def asked(self, scope: Scope, tool: str, recorded_id: str) -> Lane:
         """The lane whose model asked for a call, else the latest one."""
+        lane = self._asked_apart(scope, recorded_id) or self._asked_inside(scope, tool, recorded_id)
+        if recorded_id:
+            self._note(scope, lane, recorded_id)
+        return lane
+
+    def _asked_apart(self, scope: Scope, recorded_id: str) -> Lane | None:
+        """The lane of another scope that waits for the execution of just this call."""
+        if recorded_id in scope.asked:
+            return None
+        lane = self._apart(scope, recorded_id)
+        calls = self._builder.trace.calls
+        waits = lane is not None and any(calls[row].executed is None for row in lane.calls.get(recorded_id, ()))
+        return lane if waits else None
+
+    def _asked_inside(self, scope: Scope, tool: str, recorded_id: str) -> Lane:
         if len(scope.lanes) < _SEVERAL:
             return scope.lanes[0] if scope.lanes else self._new_lane(scope)
         if recorded_id in scope.asked:
@@ -137,3 +188,77 @@ class Scopes:
         while waiting and waiting[-1].unexecuted.latest(tool) is None:
             waiting.pop()
         return waiting[-1] if waiting else scope.lanes[-1]
+
+
+def _lost_agents(cast: Cast) -> dict[int, str]:
+    """The agent of spans that stand under no agent span and name none (a tool span often names its agent, a model span
+    not): the only one that is named among the spans which hang with it under one span, be that in the evidence or not,
+    or else among those that tell of the same call ids.
+    """
+    apart = (row for row in cast.tree.down if cast.scope[row] == NO_PARENT)
+    detached = [row for row in apart if cast.roles[row] not in AGENTS]
+    name_of = {row: name for row in detached if (name := cast.spans[row].text(names.AGENT_NAME))}
+    if not name_of:
+        return {}
+    top = _tops(cast)
+    groups = _Groups()
+    for row in detached:
+        over = cast.spans[top[row]].parent or cast.spans[top[row]].id
+        if over:
+            groups.join(row, f"span {over}")
+    name_of |= _only_names(groups, detached, name_of)
+    if len(name_of) < len(detached):
+        for row in detached:
+            for recorded_id in _told_ids(cast, row):
+                groups.join(row, f"call {recorded_id}")
+        name_of |= _only_names(groups, [row for row in detached if row not in name_of], name_of)
+    return name_of
+
+
+def _only_names(groups: _Groups, rows: Iterable[int], name_of: dict[int, str]) -> dict[int, str]:
+    """The names of the rows whose group names exactly one agent."""
+    named: dict[Hashable, set[str]] = {}
+    for row, name in name_of.items():
+        named.setdefault(groups.of(row), set()).add(name)
+    return {row: min(found) for row in rows if len(found := named.get(groups.of(row), set())) == 1}
+
+
+def _tops(cast: Cast) -> list[int]:
+    """For each row the uppermost span above it."""
+    top = list(range(len(cast.spans)))
+    for row in cast.tree.down:
+        if cast.tree.parent[row] != NO_PARENT:
+            top[row] = top[cast.tree.parent[row]]
+    return top
+
+
+def _told_ids(cast: Cast, row: int) -> Iterator[str]:
+    """The ids of the calls that a span ran, asked for or was shown."""
+    if cast.roles[row] is Role.TOOL:
+        ran = cast.spans[row].text(names.TOOL_CALL_ID)
+        if ran:
+            yield ran
+    for said in (cast.prompts.get(row), cast.answers.get(row)):
+        for message in said.messages if said is not None else ():
+            for part in (*message.calls, *message.results):
+                if part.recorded_id:
+                    yield part.recorded_id
+
+
+class _Groups:
+    """Which things belong together, by what pairs of them do (union-find)."""
+
+    def __init__(self) -> None:
+        self._over: dict[Hashable, Hashable] = {}
+
+    def of(self, one: Hashable) -> Hashable:
+        """What stands for the group of a thing."""
+        over = self._over
+        while (above := over.setdefault(one, one)) != one:
+            over[one] = over[above]
+            one = above
+        return one
+
+    def join(self, one: Hashable, other: Hashable) -> None:
+        """Make the groups of two things one."""
+        self._over[self.of(one)] = self.of(other)
