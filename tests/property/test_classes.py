@@ -101,18 +101,14 @@ def test_deleting_a_piece_that_lowers_never_makes_a_call_safe(evidence: list[Cla
     whole = resolve(evidence)
     unsafe = whole.tool_class is not ToolClass.IDEMPOTENT or not whole.vouched
     operator = evidence[index].tier is Tier.OPERATOR
-    if (
-        unsafe
-        and not (operator and whole.effect is not Effect.NONE)
-        and not (operator and _operator_raises_result(evidence, index))
-    ):
+    if unsafe and not (operator and whole.effect is not Effect.NONE) and not _raises_result(evidence[index]):
         assert without.tool_class is not ToolClass.IDEMPOTENT or not without.vouched
 
 
-def _operator_raises_result(evidence: list[ClassEvidence], index: int) -> bool:
-    """An operator entry that says "none, and a handle" lowers one axis and raises the other; taking it away raises and
-    lowers too, so the property speaks of entries that only lower."""
-    return evidence[index].result is not None and evidence[index].result is not Stability.STABLE
+def _raises_result(piece: ClassEvidence) -> bool:
+    """A piece that says "no effect, and a handle" lowers one axis and raises the other; taking it away raises and
+    lowers too, so the property speaks of pieces that only lower."""
+    return piece.result is not None and piece.result is not Stability.STABLE
 
 
 @given(many, st.sampled_from([Effect.OVERWRITING, Effect.REPEATING, Effect.IRREVERSIBLE]), st.sampled_from(OURS))
