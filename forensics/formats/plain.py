@@ -30,7 +30,7 @@ from forensics.formats.shared.fields import (
     text,
 )
 from forensics.formats.shared.lines import Line, lines
-from forensics.formats.shared.plain_records import TRACE_NAMES, Plans, Record, damage_of, kind_of
+from forensics.formats.shared.plain_records import TRACE_NAMES, Plans, Record, damage_of, kind_of, may_be_calls
 from forensics.formats.shared.vocabulary import parse_message
 from forensics.formats.shared.wholeness import (
     arguments_damage,
@@ -71,6 +71,7 @@ _TELLING = frozenset({"call", "result", "approval", "approval_request"})
 _FOREIGN = frozenset({"jsonrpc", "parentUuid", "payload", "request", "object", "data", "sessionId", "message"})
 _DENIED = frozenset({"denied", "rejected", "cancelled", "canceled", "refused"})
 _FAILED = frozenset({"error", "failed", "failure"})
+_HOLDERS = (b"{", b"[")
 _TWO_WAYS = "a record can be read in two ways: a key stands twice in it"
 
 
@@ -147,17 +148,17 @@ class _Log:
             self._ask(record, turn)
         elif answer is None and record.names_arguments:
             _gap(record, "a model record that holds arguments and names no tool")
-        if record.plan["unread"] and record.holds_an_unread_call:
-            _gap(record, "a model record that holds what looks like a call, in a member that is not read")
+        for name in record.plan["unread"]:
+            if bytes(record.fields[name])[:1] in _HOLDERS and may_be_calls(record.fields[name]):
+                _gap(record, f"a model record whose member {one_line(name, 40)}, which is not read, looks like a call")
         if record.plan["finish"] or record.plan["status"]:
             self._ended(record, turn)
 
     def _turn(self, record: Record) -> int:
-        said = record.payload("model_text")
-        damage = record.damage or (None if said is None else result_damage(said))
-        if damage:
-            _gap(record, "what the model said is not whole", damage)
-        return record.builder.turn(record.lane, record.spot, text=said, model=record.text("model"))
+        if record.damage:
+            _gap(record, "what the model said is not whole", record.damage)
+        model = record.text("model") if record.plan["model"] else ""
+        return record.builder.turn(record.lane, record.spot, text=record.payload("model_text"), model=model)
 
     def _answered(self, record: Record, answer: Answer) -> int:
         """Tell an answer in parts; returns the number of its (last) turn."""
@@ -208,7 +209,7 @@ class _Log:
             record.text("call_id") or None,
             arguments,
             record.spot,
-            server=record.text("server") or None,
+            server=(record.text("server") or None) if record.plan["server"] else None,
             tainted=damage,
         )
 

@@ -192,11 +192,6 @@ class Record(msgspec.Struct, gc=False):
         )
 
     @property
-    def holds_an_unread_call(self) -> bool:
-        """Whether a member that is not read holds what looks like a call."""
-        return any(_may_be_calls(self.fields[name]) for name in self.plan["unread"])
-
-    @property
     def is_said_with_a_call(self) -> bool:
         """Whether what a person or the system said has the keys of a call."""
         return _A_SPOKEN_CALL in self.plan
@@ -212,7 +207,7 @@ def damage_of(fields: Fields, flags: tuple[str, ...]) -> str | None:
     return next((REDACTED if "edacted" in name else TRUNCATED for name in flags if is_true(fields, name)), None)
 
 
-def _may_be_calls(value: Payload) -> bool:
+def may_be_calls(value: Payload) -> bool:
     """Whether a value is an object or a list of objects that look like calls, or holds what the APIs write for one."""
     if opens_with(value, b"{"):
         return holds_a_call(value) or call_marks(fields_of(value))
