@@ -155,10 +155,12 @@ class _Log:
             self._ended(record, turn)
 
     def _turn(self, record: Record) -> int:
-        if record.damage:
-            _gap(record, "what the model said is not whole", record.damage)
+        said = record.payload("model_text")
+        damage = record.damage or (None if said is None else result_damage(said))
+        if damage:
+            _gap(record, "what the model said is not whole", damage)
         model = record.text("model") if record.plan["model"] else ""
-        return record.builder.turn(record.lane, record.spot, text=record.payload("model_text"), model=model)
+        return record.builder.turn(record.lane, record.spot, text=said, model=model)
 
     def _answered(self, record: Record, answer: Answer) -> int:
         """Tell an answer in parts; returns the number of its (last) turn."""

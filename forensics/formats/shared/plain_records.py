@@ -83,10 +83,16 @@ _FOUND_BY = frozenset(
     for role in ("at", "trace", "agent", "server", "status", "error", "name", "type", "own_id", "result_id", "answer")
     for name in _ROLES[role]
 )
-_READ = frozenset(name for names in _ROLES.values() for name in names) | {
+_READ = frozenset(
+    name
+    for role in ("type", "model_text", "model_body", "model_calls", "model_tool", "arguments")
+    for name in _ROLES[role]
+) | {
     "tools", "functions", "tool_choice", "messages", "prompt", "request", "usage", "config", "settings", "metadata",
 }  # fmt: skip
-"""Members of a model's record that are read, or that say what it was given or offered."""
+"""Members of a model's record whose objects are read, or that say what it was given or offered. What is read as a text
+of its own (`agent`, `status`) or in records of other kinds only (`call`, `action`) may hide a call in an object.
+"""
 TRACE_NAMES = frozenset(_ROLES["trace"])
 _A_CALL, _A_SPOKEN_CALL = "is taken for a call", "is taken for a call, though somebody says it"
 _PLANS = 4096

@@ -362,3 +362,17 @@ def test_failures_and_denials_are_outcomes(tmp_path: Path) -> None:
     assert outcome(result="no", status="denied") == "denied"
     assert outcome(result="x", is_error=True) == "failed"
     assert outcome(result=None) == "absent"
+
+
+@pytest.mark.parametrize("member", ["call", "action", "status", "agent", "name", "operation", "id", "next_step"])
+def test_a_call_in_any_member_of_a_model_record_never_clears(tmp_path: Path, member: str) -> None:
+    hidden = {"type": "model", "text": "on it", member: {"tool": "rm", "args": {"path": "a"}}}
+    ended = {"type": "model", "text": "done"}
+    assert not audit(log(tmp_path, hidden, ended)).traces[0].verdict.cleared
+    plain = {"type": "model", "text": "on it", member: "x"}
+    assert audit(log(tmp_path, plain, ended)).traces[0].verdict.cleared
+
+
+def test_words_of_the_model_that_were_redacted_never_clear(tmp_path: Path) -> None:
+    lines = {"type": "model", "text": "[REDACTED]"}, {"type": "model", "text": "done"}
+    assert not audit(log(tmp_path, *lines)).traces[0].verdict.cleared
