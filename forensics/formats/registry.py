@@ -1,10 +1,10 @@
-"""Which format is this evidence, and which module reads it? Scored by content alone; a tie is an error that says how
+"""Which format is this evidence, and what reads it? Scored by content alone; a tie is an error that says how
 to choose. Modules load only when they are asked (a table, the style of dissect.target).
 """
 
 from __future__ import annotations
 
-import importlib
+import pkgutil
 from typing import TYPE_CHECKING, cast
 
 from forensics.core.sanitise import one_line
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from forensics.formats.shared.source import Source
 
-_MODULES: dict[str, str] = {
+_SHIPPED: dict[str, str] = {
     "fastaiagent-db": "forensics.formats.fastaiagent_db",
     "fastaiagent-json": "forensics.formats.fastaiagent_json",
     "otlp": "forensics.formats.otlp",
-    "openai-chat": "forensics.formats.openai_chat",
-    "openai-responses": "forensics.formats.openai_responses",
-    "anthropic-messages": "forensics.formats.anthropic_messages",
-    "gemini": "forensics.formats.gemini",
+    "openai-chat": "forensics.formats.message_lists:OPENAI_CHAT",
+    "openai-responses": "forensics.formats.message_lists:OPENAI_RESPONSES",
+    "anthropic-messages": "forensics.formats.message_lists:ANTHROPIC_MESSAGES",
+    "gemini": "forensics.formats.message_lists:GEMINI",
     "claude-code": "forensics.formats.claude_code",
     "mcp-jsonrpc": "forensics.formats.mcp_log",
     "event-log": "forensics.formats.plain",
@@ -35,21 +35,21 @@ _SURE = 70
 
 def names() -> tuple[str, ...]:
     """The names of every format, shipped ones first."""
-    return (*_MODULES, *_third_parties())
+    return (*_SHIPPED, *_third_parties())
 
 
 def _third_parties() -> tuple[str, ...]:
     """The names in the entry-point group. Asked only when needed: reading the metadata of every package is slow."""
     from importlib.metadata import entry_points
 
-    return tuple(sorted(e.name for e in entry_points(group=ENTRY_POINTS) if e.name not in _MODULES))
+    return tuple(sorted(e.name for e in entry_points(group=ENTRY_POINTS) if e.name not in _SHIPPED))
 
 
 def reader(name: str) -> Reader:
     """The reader of that name. Raises UnknownFormatError with the list of names."""
-    module = _MODULES.get(name)
-    if module is not None:
-        return cast("Reader", importlib.import_module(module))
+    shipped = _SHIPPED.get(name)
+    if shipped is not None:
+        return cast("Reader", pkgutil.resolve_name(shipped))
     if name in _third_parties():
         from importlib.metadata import entry_points
 
@@ -61,7 +61,7 @@ def reader(name: str) -> Reader:
 def recognise(source: Source) -> Reader:
     """The reader for this evidence. Raises UnknownFormatError or AmbiguousFormatError, with what was seen."""
     look = look_at(source)
-    best = _scores(look, tuple(_MODULES))
+    best = _scores(look, tuple(_SHIPPED))
     if not best or best[0][0] < _SURE:
         best = sorted((*best, *_scores(look, _third_parties())), key=_best_first)
     if not best:
