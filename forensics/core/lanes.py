@@ -73,7 +73,6 @@ class Lane:
     def __init__(self, calls: list[Call], agent: str) -> None:
         self.agent = agent
         self.history: list[Known] = []
-        self.raw_keys: list[bytes] = []
         self.fed = False
         self.compacted = False
         self.whole = False

@@ -260,7 +260,6 @@ class Trace:
         self.close()
         self.payload: list[Payload | None] = []
         self.silent_turns: list[int] = []
-        self.prompt_ends = array("q")
 
     def add_step(self, numbers: tuple[int, ...], payload: Payload | None) -> int:
         """Add a step while the trace is built; `numbers` are its columns in the order of `close`. Returns its row."""
