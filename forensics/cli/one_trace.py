@@ -33,13 +33,14 @@ def one_trace(examination: Examination, step: int | None = None) -> TraceAnalysi
 
 
 def _holder(examination: Examination, step: int) -> TraceAnalysis:
-    first = 0
-    for analysis in examination.analyses:
-        if step < first + len(analysis.trace):
-            return analysis
-        first += len(analysis.trace)
-    message = f"there is no step {step}: the steps are 0 to {first - 1}"
-    raise click.UsageError(message)
+    from forensics.report.compose import Numbering
+
+    holder = Numbering(examination.examined).holder(step)
+    if holder is None:
+        last = sum(len(analysis.trace) for analysis in examination.analyses) - 1
+        message = f"there is no step {step}: the steps are 0 to {last}"
+        raise click.UsageError(message)
+    return holder
 
 
 def _runs(one: Examined) -> list[TraceAnalysis]:

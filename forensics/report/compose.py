@@ -80,7 +80,7 @@ class Numbering:
         self._count: dict[str, int] = {}
         self._names: dict[int, str] = {}
         seen: dict[str, int] = {}
-        analyses = [a for one in examined for a in one.analyses]
+        self._analyses = analyses = [a for one in examined for a in one.analyses]
         for analysis in analyses:
             for call in analysis.trace.calls:
                 if call.recorded_id:
@@ -103,6 +103,10 @@ class Numbering:
     def first(self, analysis: TraceAnalysis) -> int:
         """The number of a trace's first step in the document."""
         return self.base[id(analysis.trace)]
+
+    def holder(self, step: int) -> TraceAnalysis | None:
+        """The trace that has the step of this number; None where none has."""
+        return next((a for a in self._analyses if 0 <= step - self.first(a) < len(a.trace)), None)
 
     def name(self, call: Call) -> str:
         """The name of a call in lists: its id, `id#n` where the id names several, its occurrence where it has none."""
