@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from forensics.analysis.returned import minted_by_call
 from forensics.core.classes import ClassEvidence, Classification, Source, ToolFacts, resolve
 from forensics.core.jsonvalue import decode, unfold
 from forensics.errors import CorruptEvidenceError
@@ -66,7 +67,10 @@ def _call_evidence(call: CallFacts, rules: RuleSet, policy: Policy) -> tuple[Cla
         *rules.call_evidence(call.tool, call.arguments, policy),
         *(() if call.result is msgspec.UNSET else rules.result_evidence(call.tool, call.arguments, call.result)),
     )
-    return answer(said, call.tool, call.arguments, rules.answered_by_proof, call.dialect)
+    known = answer(said, call.tool, call.arguments, rules.answered_by_proof, call.dialect)
+    if call.result is msgspec.UNSET:
+        return known
+    return (*known, *minted_by_call(call.arguments, call.result, resolve(known).effect, rules))
 
 
 def classify_traces(analyses: Iterable[TraceAnalysis]) -> tuple[Classified, ...]:

@@ -39,7 +39,8 @@ _SHORTEST_RUN = 2
 _LONGEST_RUN = 200
 _LONGEST_VALUE = 4096
 _TELLING_NUMBER = 6
-_NEW_BY_SHAPE = frozenset({"uuid", "ulid", "cursor", "token", "url", "presigned-url", "jwt"})
+NEW_BY_SHAPE = frozenset({"uuid", "ulid", "cursor", "token", "url", "presigned-url", "jwt"})
+"""Kinds of values that are new by their shape alone, even out of a read."""
 _CLOCK = "timestamp"
 _WINDOW = 5 * 10**9
 
@@ -194,7 +195,7 @@ class Minting:
         """Whether the shape alone says that even a read made the value: random ids, cursors, tokens, its own clock."""
         if kind == _CLOCK:
             return _within(value, self._trace.calls[call])
-        return kind in _NEW_BY_SHAPE
+        return kind in NEW_BY_SHAPE
 
 
 def _within(value: str, call: Call) -> bool:

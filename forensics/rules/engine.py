@@ -19,6 +19,7 @@ from forensics.rules.descriptions import DescriptionReader
 from forensics.rules.members import Holding, MemberRules
 from forensics.rules.model import Pack, ToolRule
 from forensics.rules.names import NameReader
+from forensics.rules.outputs import made_member
 from forensics.rules.packs import extra_files, read_packs, shipped_files, shipped_tables
 from forensics.rules.shapes import Shapes
 from forensics.rules.words import Hit, Lexicon
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _CACHE = 65536
 _RESULT_TEXT_LIMIT = 1024 * 1024
 _MISSING = object()
+_MADE = "schema.output.made"
 _TOOL_SOURCES = ("declaration", "pack", "schema", "name", "description")
 
 
@@ -70,13 +72,13 @@ class RuleSet:
         """Everything known about a tool before a call is looked at; remembered by the tool's facts and the policy."""
         signature = _signature(facts)
         if signature is None:
-            return tuple(self._judge_tool(facts, policy))
+            return self._judge_tool(facts, policy)
         key = (signature, policy.digest, policy.as_of)
         known = self._tools.get(key)
         if known is None:
             if len(self._tools) >= _CACHE:
                 self._tools.clear()
-            known = self._tools[key] = tuple(self._judge_tool(facts, policy))
+            known = self._tools[key] = self._judge_tool(facts, policy)
         return known
 
     def calls_of(self, facts: ToolFacts, policy: Policy) -> CallRules:
@@ -103,7 +105,13 @@ class RuleSet:
         """Whether a key's name says that its value identifies something (`id`, `pageId`, `issue_number`, `cursor`)."""
         return self._shapes.is_id_key(key)
 
-    def _judge_tool(self, facts: ToolFacts, policy: Policy) -> Iterator[ClassEvidence]:
+    def _judge_tool(self, facts: ToolFacts, policy: Policy) -> tuple[ClassEvidence, ...]:
+        pieces = tuple(self._said_of(facts, policy))
+        writes = any(piece.effect not in (None, Effect.NONE) for piece in pieces)
+        made = made_member(facts, self.is_id_key) if writes else None
+        return pieces if made is None else (*pieces, _made(made, facts))
+
+    def _said_of(self, facts: ToolFacts, policy: Policy) -> Iterator[ClassEvidence]:
         yield from (_operator(entry) for entry in _entries(policy, facts) if not entry.arguments)
         subject = _subject(facts)
         spoken = _speaking([c for c in self._tool_rules if c.holds(subject)], facts, policy)
@@ -270,6 +278,12 @@ def _words(hit: Hit, source: Source, where: str, facts: ToolFacts) -> ClassEvide
         rule=hit.rule.id,
         locator=facts.locator,
     )
+
+
+def _made(member: str, facts: ToolFacts) -> ClassEvidence:
+    says = f"its output schema has {member!r}, which identifies something and which no input names"
+    locator = facts.locator
+    return ClassEvidence(Source.SCHEMA, Tier.PACK, says, result=Stability.HANDLE, rule=_MADE, locator=locator)
 
 
 def _entries(policy: Policy, facts: ToolFacts) -> Iterator[ToolEntry]:
