@@ -11,16 +11,12 @@ from typing import Any
 
 os.environ["OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"] = "span_only"  # read when the packages are set up
 
-from files import target
 from openai import OpenAI
 from openai_chat import run
-from opentelemetry.exporter.otlp.json.file import FileSpanExporter
 from opentelemetry.instrumentation.genai.openai import OpenAIInstrumentor
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.util.genai.handler import TelemetryHandler
 from opentelemetry.util.genai.types import InputMessage, OutputMessage, TextPart
+from otlp_file import exporting
 from scenarios import Scenario, pager
 from stub import serving
 
@@ -44,15 +40,12 @@ def traced_run(client: OpenAI, scenario: Scenario, handler: TelemetryHandler) ->
 
 
 def main() -> None:
-    """Set up the exporter to the sample's file, run the incident, flush."""
-    provider = TracerProvider(resource=Resource.create({"service.name": "oncall"}))
-    provider.add_span_processor(SimpleSpanProcessor(FileSpanExporter(target("pager.otlp.jsonl"))))
-    OpenAIInstrumentor().instrument(tracer_provider=provider)
+    """Run the incident with the client instrumented."""
     scenario = pager()
-    with serving(scenario) as address:
+    with exporting("pager.otlp.jsonl", scenario.agent) as provider, serving(scenario) as address:
+        OpenAIInstrumentor().instrument(tracer_provider=provider)
         client = OpenAI(base_url=f"{address}/v1", api_key="not-used")
         traced_run(client, scenario, TelemetryHandler(tracer_provider=provider))
-    provider.shutdown()
 
 
 if __name__ == "__main__":

@@ -65,8 +65,8 @@ def events(path: Path) -> list[list[Call]]:
     return [[(e["name"], e["args"], results.get(e["id"])) for e in log if e["type"] == "tool_call"]]
 
 
-def otlp(path: Path) -> list[list[Call]]:
-    """Calls of the tool spans in an OTLP JSON Lines file, by start time."""
+def otlp_spans(path: Path) -> list[dict[str, str | None]]:
+    """The texts among the attributes of each span in an OTLP JSON Lines file, by start time."""
     spans = [
         span
         for line in path.read_bytes().splitlines()
@@ -74,13 +74,34 @@ def otlp(path: Path) -> list[list[Call]]:
         for scope in resource["scopeSpans"]
         for span in scope["spans"]
     ]
-    rows = []
-    for span in sorted(spans, key=lambda span: int(span["startTimeUnixNano"])):
-        at = {a["key"]: a["value"].get("stringValue") for a in span["attributes"]}
-        if at["gen_ai.operation.name"] == "execute_tool":
-            arguments, result = at["gen_ai.tool.call.arguments"], at["gen_ai.tool.call.result"]
-            rows.append((at["gen_ai.tool.name"], plain(arguments), plain(result)))
-    return [rows]
+    spans.sort(key=lambda span: int(span["startTimeUnixNano"]))
+    return [{a["key"]: a["value"].get("stringValue") for a in span["attributes"]} for span in spans]
+
+
+def otlp(path: Path) -> list[list[Call]]:
+    """Calls of the GenAI tool spans in an OTLP JSON Lines file."""
+    tools = [at for at in otlp_spans(path) if at["gen_ai.operation.name"] == "execute_tool"]
+    names = ("gen_ai.tool.name", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result")
+    return [[(str(at[names[0]]), plain(at[names[1]]), plain(at[names[2]])) for at in tools]]
+
+
+def openinference(path: Path) -> list[list[Call]]:
+    """Calls that the model spans ask for, with what the tool spans of the same call id returned."""
+    spans = otlp_spans(path)
+    outputs = [json.loads(at["output.value"] or "")["data"] for at in spans if at["openinference.span.kind"] == "TOOL"]
+    results = {output["tool_call_id"]: plain(output["content"]) for output in outputs}
+    asked = "llm.output_messages.0.message.tool_calls.0.tool_call."  # no turn of the scenario asks for more than one
+    calls = [at for at in spans if asked + "id" in at]
+    names = ("function.name", "function.arguments")
+    return [[(str(at[asked + names[0]]), plain(at[asked + names[1]]), results.get(at[asked + "id"])) for at in calls]]
+
+
+def mcp(path: Path) -> list[list[Call]]:
+    """Calls of an MCP log in which no id is used twice."""
+    messages = [json.loads(line)["message"] for line in path.read_bytes().splitlines()]
+    results = {m["id"]: plain(m["result"]["content"][0]["text"]) for m in messages if "content" in m.get("result", {})}
+    calls = [message for message in messages if message.get("method") == "tools/call"]
+    return [[(c["params"]["name"], c["params"]["arguments"], results.get(c["id"])) for c in calls]]
 
 
 def fastai_export(path: Path) -> list[list[Call]]:
@@ -114,7 +135,11 @@ SAMPLES: dict[str, tuple[Callable[[Path], list[list[Call]]], Callable[[], scenar
     "pager.chat.json": (chat, scenarios.pager),
     "pager.db": (fastai_database, scenarios.pager),
     "pager.json": (fastai_export, scenarios.pager),
+    "pager.langchain.otlp.jsonl": (openinference, scenarios.pager),
+    "pager.mcp-2026.jsonl": (mcp, scenarios.pager),
+    "pager.mcp.jsonl": (mcp, scenarios.pager),
     "pager.otlp.jsonl": (otlp, scenarios.pager),
+    "pager.pydantic-ai.otlp.jsonl": (otlp, scenarios.pager),
     "parallel.anthropic.json": (anthropic, scenarios.parallel),
     "readonly.db": (fastai_database, scenarios.readonly),
     "readonly.responses.json": (responses, scenarios.readonly),

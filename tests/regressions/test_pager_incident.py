@@ -48,7 +48,11 @@ def story(row: TraceRow) -> object:
     }
 
 
-@pytest.mark.parametrize("name", ["pager.db", "pager.json", "pager.otlp.jsonl"])
+ALIKE = ("pager.db", "pager.json", "pager.otlp.jsonl", "pager.pydantic-ai.otlp.jsonl")  # each with the tools' words
+WITHOUT_A_MODEL = ("pager.mcp.jsonl", "pager.mcp-2026.jsonl")
+
+
+@pytest.mark.parametrize("name", [*ALIKE, *WITHOUT_A_MODEL])
 def test_the_sample_is_refused_for_what_it_did(name: str) -> None:
     row = trace(SAMPLES / name)
     tools = {t.name: t for t in row.tools}
@@ -65,7 +69,7 @@ def test_the_sample_is_refused_for_what_it_did(name: str) -> None:
     assert (tools["query_metrics"].effect, tools["query_metrics"].rests_on) == ("none", "words")
 
 
-@pytest.mark.parametrize("name", ["pager.db", "pager.json", "pager.otlp.jsonl", "pager.chat.json"])
+@pytest.mark.parametrize("name", [*ALIKE, "pager.chat.json"])
 def test_the_page_is_followed_from_the_result_that_minted_it_to_the_answer(name: str) -> None:
     row = trace(SAMPLES / name)
     (handle,) = row.handles
