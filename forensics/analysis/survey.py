@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 Evidence = tuple[ClassEvidence, ...]
 
+_DIGITS_AS_ZEROS = bytes.maketrans(b"0123456789", b"0" * 10)
+_ESCAPED_DIGIT = b"\\u003"
+_LONG_NUMBER = b"0" * len(str(SAFE_INTEGER))
+
 ToolKey = tuple[str, str | None]
 """A tool by its name and the server that its calls name (None: none named)."""
 
@@ -158,7 +162,7 @@ class _Surveyor:
         key = canonical(arguments)
         keys.append(key)
         if self.large is None:
-            self._look_for_large_integers(call, arguments, result)
+            self._look_for_large_integers(call, (call.arguments, arguments), (payload, result))
         if payload is None or result is None or call.outcome is not Outcome.RECORDED:
             return tool.classify(tool.calls.heard(arguments), arguments)
         heard = tool.calls.heard(arguments, result)
@@ -189,9 +193,9 @@ class _Surveyor:
             if fault.code == "duplicate_key" and all(b.code != fault.code for b in call.blocks):
                 call.blocks = (*call.blocks, Block(fault.code, message))
 
-    def _look_for_large_integers(self, call: Call, *values: object) -> None:
-        for value in values:
-            found = _large_integer(value)
+    def _look_for_large_integers(self, call: Call, *read: tuple[Payload | None, object]) -> None:
+        for payload, value in read:
+            found = None if payload is None or not _has_a_long_number(payload) else _large_integer(value)
             if found is not None:
                 self.large = (call.step, found)
                 return
@@ -210,6 +214,12 @@ def _decoded(payload: Payload) -> Decoded:
     if isinstance(decoded.value, str):
         return decode_embedded(decoded.value) or decoded
     return decoded
+
+
+def _has_a_long_number(payload: Payload) -> bool:
+    """Whether a text holds as many digits in a row as an integer beyond 2^53 has, or may spell digits as escapes."""
+    data = bytes(payload)
+    return _LONG_NUMBER in data.translate(_DIGITS_AS_ZEROS) or _ESCAPED_DIGIT in data
 
 
 def _large_integer(value: object) -> int | None:

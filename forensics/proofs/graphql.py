@@ -6,6 +6,7 @@ specification, October 2021, section 2.3). A resolver that breaks this is a faul
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from forensics.proofs.proof import Proof, counted
@@ -15,11 +16,15 @@ if TYPE_CHECKING:
     from graphql import DefinitionNode, DocumentNode
 
 _MAX_TOKENS = 10_000
+_BEGINS = re.compile(r"(?:[\s,\ufeff]|#[^\n\r]*+)*+(?:\{|(?:query|fragment)\b)")
+"""How every document begins that may be proven: most other texts need no parser."""
 
 
 def prove_text(text: str, dialect: str | None) -> Proof | None:
     """The proof of one document; a dialect says nothing about GraphQL."""
     del dialect
+    if not _BEGINS.match(text):
+        return None
     from graphql import parse
 
     document = parse(text, no_location=True, max_tokens=_MAX_TOKENS)

@@ -72,3 +72,24 @@ def test_integers_beyond_a_double_are_said_once_and_kept(tmp_path: Path) -> None
     document = audit(tmp_path, big, {"type": "tool_result", "call_id": "c0", "result": {"n": 2**70}})
     assert [f.code for f in document.findings].count("large_integer") == 1
     assert document.traces[0].calls[0].arguments == {"id": "7312292042121000001"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"id": 2**53}, 0),
+        ({"id": -(2**53) - 1}, 1),
+        ({"n": [{"deep": 2**53 + 1}]}, 1),
+        ({"text": "9007199254740993"}, 0),
+        (json.dumps({"id": 2**53 + 1}), 1),
+        (json.dumps({"id": 2**53 + 1}).replace("9", "\\u0039"), 1),
+    ],
+)
+def test_an_integer_beyond_a_double_is_found_however_it_is_spelled(
+    tmp_path: Path, arguments: object, told: int
+) -> None:
+    asked = {"type": "tool_call", "id": "c0", "name": "close", "args": arguments}
+    line = json.dumps(asked).replace("\\\\u0039", "\\u0039")
+    (tmp_path / "t.jsonl").write_text(line + "\n", encoding="utf-8")
+    document = examine(tmp_path / "t.jsonl", Options()).audit()
+    assert [f.code for f in document.findings].count("large_integer") == told
