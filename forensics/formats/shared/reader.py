@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SQLITE_MAGIC = b"SQLite format 3\x00"
 _FIRST_LINES = 8
 _HEAD_BYTES = 1 << 16
+_LEFT_OVER = 16  # bytes of blank lines after an only line
 
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _array = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -77,11 +78,19 @@ def look_at(source: Source) -> Look:
     document = _whole(_object, body)
     array = None if document is not None else _whole(_array, body)
     if document is not None or array is not None:
-        return Look(head, document, array)
+        return Look(head, document, array, _only_line(source, document))
     objects, arrays = _first_lines(source)
     if not objects and not arrays:
         return _look_slowly(head, body)
     return Look(head, None, None, tuple(objects), tuple(arrays))
+
+
+def _only_line(source: Source, document: Fields | None) -> tuple[Fields, ...]:
+    """A document on one line is also the only line of a line format (a log that ended after its first event)."""
+    end = source.find(b"\n", 0)
+    after = source.data[end:] if end >= 0 else source.data[:0]
+    is_one = len(after) <= _LEFT_OVER and not bytes(after).strip()
+    return () if document is None or not is_one else (document,)
 
 
 def _look_slowly(head: bytes, body: memoryview) -> Look:
