@@ -2,8 +2,9 @@
 
 Descriptions are written for models, full of advice ("use this when you want to create ..."), so a verb counts only
 where it makes a statement about the tool: opening the text, opening a sentence in the third person, after a subject
-("it creates"), or joined to such a verb in the same form and followed by an object ("and deletes the page"). What is
-denied ("does not modify") is not done. The words are data (rules/words); the little grammar stands here.
+("it creates"), joined to such a verb in the same form and followed by an object ("and deletes the page"), added to it
+("creating it if there is none", "by charging the card"), or in the passive of a clause of its own ("old files are
+purged"). What is denied ("does not modify") is not done. The words are data (rules/words); the grammar stands here.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from forensics.rules.words import Hit, Lexicon, hit, phrase_pattern, third_person
+from forensics.rules.words import Hit, Lexicon, gerund, hit, participle, phrase_pattern, third_person
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,6 +39,51 @@ _OBJECTS = frozenset(
     {"a", "an", "the", "it", "them", "this", "that", "these", "all", "any", "each", "every", "new", "its", "your"}
     | {"their", "one", "him", "her", "everything"}
 )
+_ADDING = frozenset({"by", "after", "while", "thereby", "then", "also"})
+_PASSIVE = frozenset({"is", "are", "be", "gets", "being"})
+_RELATIVE = frozenset(
+    {
+        "that",
+        "who",
+        "whose",
+        "whether",
+        "if",
+        "when",
+        "where",
+        "once",
+        "until",
+        "unless",
+        "while",
+        "what",
+        "how",
+        "since",
+    }
+    | {"before", "after", "as", "because", "whenever", "to", "must", "should", "can", "could", "may", "might"}
+)
+_ENDS_PASSIVE = frozenset(
+    {
+        "",
+        "afterwards",
+        "afterward",
+        "too",
+        "again",
+        "from",
+        "to",
+        "in",
+        "into",
+        "by",
+        "for",
+        "with",
+        "and",
+        "or",
+        "once",
+        "when",
+    }
+    | {"if", "on", "at", "after", "before", "first", "then", "unless", "so", "but"}
+)
+_ITSELF = frozenset(
+    {"tool", "tools", "endpoint", "function", "api", "method", "command", "parameter", "option", "field"}
+)
 
 
 class DescriptionReader:
@@ -49,6 +95,11 @@ class DescriptionReader:
         self._base = {word: rule for word, rule in verbs.items() if rule.where != "names"}
         self._third = {third_person(word): rule for word, rule in self._base.items()}
         self._plain_third = {third_person(w): rule for w, rule in plain.items() if rule.where != "names"}
+        self._gerunds = {gerund(w): rule for w, rule in plain.items() if rule.where != "names"}
+        self._acting = {gerund(word): rule for word, rule in self._base.items()}
+        self._participles = {
+            participle(w): rule for w, rule in plain.items() if rule.where != "names" and not rule.proof
+        }
         self._opening = lexicon.words("read_opening")
         self._joiners = lexicon.words("joiner")
         self._denials = lexicon.words("negation")
@@ -96,12 +147,15 @@ class DescriptionReader:
     def _sentence_vetoes(self, sentences: list[Sentence]) -> Iterator[Hit]:
         for number, sentence in enumerate(sentences):
             opening = _head(sentence)
-            rule = self._base.get(opening) or self._third.get(opening)
+            rule = self._base.get(opening) or self._third.get(opening) or self._gerunds.get(opening)
             if number == 0 and rule is not None:
                 yield hit(rule, opening)
             for place, clause in enumerate(sentence):
                 joined = self._third if opening.endswith("s") else self._base
                 yield from self._statements(clause, joined, opens=number > 0 and place == 0)
+                if number > 0 or place > 0:
+                    yield from self._passives(clause)
+                    yield from self._added(clause)
 
     def _statements(self, clause: Clause, joined: Mapping[str, WordRule], *, opens: bool) -> Iterator[Hit]:
         """The vetoes of one clause; `joined` holds the verbs in the form of the sentence's own verb."""
@@ -116,11 +170,37 @@ class DescriptionReader:
                 yield hit(rule, word)
 
     def _statement(self, word: str, before: Clause, after: str, joined: Mapping[str, WordRule]) -> WordRule | None:
-        if before and before[-1] in _SUBJECTS:
-            return self._plain_third.get(word) or (self._third.get(word) if after in _OBJECTS else None)
-        if (not before or before[-1] in self._joiners) and after in _OBJECTS:
+        last = before[-1] if before else ""
+        if last in _SUBJECTS:
+            found = self._plain_third.get(word) or (self._third.get(word) if after in _OBJECTS else None)
+            if found is not None:
+                return found
+        if last in _ADDING and (word in self._gerunds or after in _OBJECTS):
+            found = self._acting.get(word)
+            if found is not None:
+                return found
+        if (not last or last in self._joiners) and after in _OBJECTS:
             return joined.get(word)
         return None
+
+    def _passives(self, clause: Clause) -> Iterator[Hit]:
+        """`old files are purged`; what is said of a thing by a relative or under a condition describes that thing, and
+        a tool that will be removed is the tool itself.
+        """
+        for index in range(1, len(clause)):
+            rule = self._participles.get(clause[index]) if clause[index - 1] in _PASSIVE else None
+            after = clause[index + 1] if index + 1 < len(clause) else ""
+            if rule is None or not (after in _ENDS_PASSIVE or after.endswith("ly")):
+                continue
+            before = clause[:index]
+            if _RELATIVE.isdisjoint(before) and _ITSELF.isdisjoint(before) and not _stands_after(self._denials, before):
+                yield hit(rule, clause[index])
+
+    def _added(self, clause: Clause) -> Iterator[Hit]:
+        """`creating it if there is none` at the start of a clause."""
+        rule = self._gerunds.get(clause[0])
+        if rule is not None and len(clause) > 1 and clause[1] in _OBJECTS:
+            yield hit(rule, clause[0])
 
     def _asking(self, sentences: list[Sentence]) -> tuple[Hit, ...]:
         """The reading verb that opens one of the first two sentences."""

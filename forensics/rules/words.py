@@ -54,6 +54,55 @@ def third_person(verb: str) -> str:
     return verb + "s"
 
 
+_PAST = {
+    "send": "sent",
+    "resend": "sent",
+    "write": "written",
+    "rewrite": "rewritten",
+    "overwrite": "overwritten",
+    "pay": "paid",
+}
+_PAST |= {
+    "sell": "sold",
+    "buy": "bought",
+    "withdraw": "withdrawn",
+    "undo": "undone",
+    "redo": "redone",
+    "forget": "forgotten",
+}
+_PAST |= {"set": "set", "reset": "reset", "unset": "unset", "swap": "swapped", "freeze": "frozen", "cast": "cast"}
+_PAST |= {"begin": "begun", "shred": "shredded", "rebuild": "rebuilt", "mv": "moved", "rm": "removed", "cp": "copied"}
+
+
+def gerund(verb: str) -> str:
+    """The form after *by*: sending, creating, dropping."""
+    if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")):
+        return verb[:-1] + "ing"
+    return _doubled(verb) + "ing"
+
+
+def participle(verb: str) -> str:
+    """The form after *is*: sent, created, copied, dropped."""
+    if verb in _PAST:
+        return _PAST[verb]
+    if verb.endswith("e"):
+        return verb + "d"
+    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        return verb[:-1] + "ied"
+    return _doubled(verb) + "ed"
+
+
+_SHORT = re.compile(r"(?:[^aeiou]*|re|un|over)[^aeiou]+[aeiou][^aeiouwxy]|[^aeiou]*[aeiou][bdgmnprt]")
+_STRESSED_LAST = frozenset(
+    {"commit", "submit", "permit", "admit", "omit", "refer", "transfer", "cancel", "reset", "begin"}
+)
+
+
+def _doubled(verb: str) -> str:
+    """A last consonant stands twice after one short vowel that is stressed."""
+    return verb + verb[-1] if verb in _STRESSED_LAST or _SHORT.fullmatch(verb) else verb
+
+
 @lru_cache(maxsize=1024)
 def phrase_pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
     """A pattern that finds any of these phrases (lower case), not inside a longer word; of none, it finds nothing."""

@@ -1,0 +1,144 @@
+"""A name that reads proves nothing: what its description, its hints, its arguments and its schema say against it."""
+
+from __future__ import annotations
+
+import pytest
+
+from forensics.core.classes import Classification, Effect, RestsOn, Stability, ToolFacts, resolve
+from forensics.core.policy import BasePolicy, Policy, TrustEntry
+from forensics.proofs.calls import answer
+from forensics.rules import load_rules
+
+RULES = load_rules()
+NOBODY = Policy(name="strict", base=BasePolicy.STRICT, digest="sha256:0")
+TRUSTING = Policy(name="t", base=BasePolicy.STRICT, digest="sha256:1", trust=(TrustEntry(server="known"),))
+
+WRITING_DESCRIPTIONS = [
+    "Gets the cart, creating it if the user has none.",
+    "Get or create the default project.",
+    "Returns the settings and resets them to the defaults.",
+    "Fetches the next message and removes it from the queue.",
+    "Reads the inbox and marks every message as read.",
+    "Lists pending jobs and starts them.",
+    "Retrieves the invoice and emails it to the customer.",
+    "Get a page. The page is deleted afterwards.",
+    "Returns the counter after incrementing it.",
+    "Checks the deployment and rolls it back if it fails.",
+    "Look up a contact; a new one is added when none is found.",
+    "Fetch updates. Acknowledges every update that was returned.",
+    "Get the report. This also sends it to the whole team.",
+    "Returns a session and logs the user in.",
+    "Finds an available seat and reserves it.",
+    "Reads a value, then writes it back in the new format.",
+    "Get the file and save it to the downloads folder.",
+    "Search for duplicates and merge them.",
+    "Shows a form and prompts the user for an answer.",
+    "Inspects the volume and repairs it.",
+    "Validates the order and submits it to the exchange.",
+    "Verifies the card by charging a small amount.",
+    "Get the secret and rotate it.",
+    "Retrieve the lock, overwriting any earlier holder.",
+    "View the ticket and assign it to yourself.",
+    "Preview the change, then apply it.",
+    "Lists files. Old files are purged.",
+    "Returns the token, which is revoked when you call it again.",
+    "Get the row and update its timestamp.",
+    "Fetches the feed and stores the items in the database.",
+    "Permanently deletes the page and returns it.",
+    "Downloads the archive to the local disk.",
+]
+HARMLESS_DESCRIPTIONS = [
+    "Gets the cart of a user.",
+    "Returns the settings. Does not modify them.",
+    "Lists the jobs that were started today.",
+    "Get a page. Use this before you update or delete it.",
+    "Fetches the messages that were sent.",
+    "Get the time at which a page was created.",
+]
+
+
+def judged(facts: ToolFacts, policy: Policy = NOBODY, arguments: object = None) -> Classification:
+    said = (*RULES.tool_evidence(facts, policy), *RULES.call_evidence(facts, arguments, policy))
+    return resolve(answer(said, facts, arguments, RULES.answered_by_proof))
+
+
+@pytest.mark.parametrize("description", WRITING_DESCRIPTIONS)
+@pytest.mark.parametrize("name", ["get_thing", "listThings", "search.things"])
+def test_a_name_that_reads_and_a_description_that_writes_are_never_idempotent(name: str, description: str) -> None:
+    assert judged(ToolFacts(name, description=description)).effect is not Effect.NONE
+
+
+@pytest.mark.parametrize("description", WRITING_DESCRIPTIONS)
+def test_not_even_where_its_server_is_trusted(description: str) -> None:
+    facts = ToolFacts("get_thing", server="known", description=description, hints={"readOnlyHint": True})
+    assert judged(facts, TRUSTING).effect is not Effect.NONE
+
+
+@pytest.mark.parametrize("description", HARMLESS_DESCRIPTIONS)
+def test_what_only_speaks_of_writing_still_reads(description: str) -> None:
+    assert judged(ToolFacts("get_thing", description=description)).effect is Effect.NONE
+
+
+FACTS = [
+    ToolFacts("metrics", server="known"),
+    ToolFacts("get_page", server="known"),
+    ToolFacts("get_page", server="known", description="Get a page."),
+    ToolFacts("delete_page", server="known", description="Deletes a page."),
+    ToolFacts("run_query", server="known", input_schema={"properties": {"sql": {"type": "string"}}}),
+]
+
+
+@pytest.mark.parametrize("facts", FACTS, ids=[f"{f.name}-{bool(f.description)}" for f in FACTS])
+def test_a_read_only_hint_changes_nothing_until_its_server_is_trusted(facts: ToolFacts) -> None:
+    import msgspec
+
+    hinted = msgspec.structs.replace(facts, hints={"readOnlyHint": True})
+    before, after = judged(facts), judged(hinted)
+    assert (after.effect, after.result, after.scope, after.rests_on) == (
+        before.effect,
+        before.result,
+        before.scope,
+        before.rests_on,
+    )
+    assert not after.vouched
+
+
+def test_a_trusted_hint_needs_a_word_beside_it() -> None:
+    hinted = ToolFacts("metrics_of", server="known", hints={"readOnlyHint": True})
+    assert judged(hinted, TRUSTING).effect is Effect.UNKNOWN
+    named = ToolFacts("get_metrics", server="known", hints={"readOnlyHint": True})
+    assert judged(named, TRUSTING).rests_on is RestsOn.DECLARATION
+
+
+FREE_TEXT = ["query", "sql", "command", "script", "code"]
+
+
+@pytest.mark.parametrize("key", FREE_TEXT)
+def test_a_free_text_argument_is_never_without_effect_by_words(key: str) -> None:
+    schema: dict[str, object] = {"type": "object", "properties": {key: {"type": "string"}}}
+    facts = ToolFacts("get_rows", server="known", description="Get rows.", input_schema=schema)
+    hinted = ToolFacts("get_rows", "known", "Get rows.", schema, hints={"readOnlyHint": True})
+    assert judged(facts).effect is not Effect.NONE
+    assert judged(hinted, TRUSTING).effect is not Effect.NONE
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "effect"),
+    [
+        ("query", "SELECT a FROM b", Effect.NONE),
+        ("sql", "SELECT a FROM b", Effect.NONE),
+        ("command", "ls -la", Effect.NONE),
+        ("query", "DELETE FROM b", Effect.REPEATING),
+        ("sql", "SELECT a INTO OUTFILE '/tmp/x' FROM b", Effect.REPEATING),
+        ("command", "ls > out", Effect.REPEATING),
+        ("script", "print(open('a').read())", Effect.REPEATING),
+        ("code", "1 + 1", Effect.REPEATING),
+    ],
+)
+def test_only_a_proof_lowers_a_free_text(key: str, text: str, effect: Effect) -> None:
+    schema: dict[str, object] = {"type": "object", "properties": {key: {"type": "string"}}}
+    facts = ToolFacts("get_rows", description="Get rows.", input_schema=schema)
+    found = judged(facts, arguments={key: text})
+    assert found.effect is effect
+    assert (found.rests_on is RestsOn.PROOF) is (effect is Effect.NONE)
+    assert found.result in (Stability.VOLATILE, Stability.UNKNOWN)
