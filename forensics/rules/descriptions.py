@@ -81,6 +81,7 @@ _ENDS_PASSIVE = frozenset(
     }
     | {"if", "on", "at", "after", "before", "first", "then", "unless", "so", "but"}
 )
+_TOWARDS = frozenset({"to", "into", "onto", "from"})
 _ITSELF = frozenset(
     {"tool", "tools", "endpoint", "function", "api", "method", "command", "parameter", "option", "field"}
 )
@@ -92,13 +93,14 @@ class DescriptionReader:
     def __init__(self, lexicon: Lexicon) -> None:
         verbs = lexicon.words("noun_or_verb", "verb_or_noun", "write")
         plain = lexicon.words("write")
+        acts = lexicon.words("verb_or_noun", "write")
         self._base = {word: rule for word, rule in verbs.items() if rule.where != "names"}
         self._third = {third_person(word): rule for word, rule in self._base.items()}
         self._plain_third = {third_person(w): rule for w, rule in plain.items() if rule.where != "names"}
         self._gerunds = {gerund(w): rule for w, rule in plain.items() if rule.where != "names"}
         self._acting = {gerund(word): rule for word, rule in self._base.items()}
         self._participles = {
-            participle(w): rule for w, rule in plain.items() if rule.where != "names" and not rule.proof
+            participle(word): rule for word, rule in acts.items() if rule.where != "names" and not rule.proof
         }
         self._opening = lexicon.words("read_opening")
         self._joiners = lexicon.words("joiner")
@@ -199,7 +201,7 @@ class DescriptionReader:
     def _added(self, clause: Clause) -> Iterator[Hit]:
         """`creating it if there is none` at the start of a clause."""
         rule = self._gerunds.get(clause[0])
-        if rule is not None and len(clause) > 1 and clause[1] in _OBJECTS:
+        if rule is not None and len(clause) > 1 and (clause[1] in _OBJECTS or clause[1] in _TOWARDS):
             yield hit(rule, clause[0])
 
     def _asking(self, sentences: list[Sentence]) -> tuple[Hit, ...]:
