@@ -127,7 +127,7 @@ def read(source: Source, index: int, input_format: str | None = None) -> Reading
     build = EvidenceBuilder(evidence, records_calls=reader.RECORDS_CALLS, spans_are_complete=reader.SPANS_ARE_COMPLETE)
     reader.read(source, build)
     reading = build.finish()
-    if not any(len(trace) for trace in reading.traces) and not reading.gaps:
+    if not any(len(trace) for trace in reading.traces) and not any(gap.hides for gap in reading.gaps):
         message = f"{source.name} holds nothing of a trace (read as {reader.NAME}: {reading.counts.records} records)"
         raise UnknownFormatError(message, hint="check that this is the right file", code="no_trace")
     return reading

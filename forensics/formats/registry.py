@@ -8,7 +8,7 @@ import pkgutil
 from typing import TYPE_CHECKING, cast
 
 from forensics.core.sanitise import one_line
-from forensics.errors import AmbiguousFormatError, UnknownFormatError
+from forensics.errors import AmbiguousFormatError, ConfigurationError, UnknownFormatError
 from forensics.formats.shared.reader import SQLITE_MAGIC, Look, Reader, look_at
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ _SHIPPED: dict[str, str] = {
     "event-log": "forensics.formats.plain",
 }
 ENTRY_POINTS = "forensics.formats"
+_REGISTERED: dict[str, Reader] = {}
 _LEAST = 20
 _SURE = 70
 
@@ -38,11 +39,24 @@ def names() -> tuple[str, ...]:
     return (*_SHIPPED, *_third_parties())
 
 
+def register(own: Reader) -> None:
+    """Add a reader to this process, as an entry point of the group would. Raises ConfigurationError for the name of a
+    shipped one.
+    """
+    if own.NAME in _SHIPPED:
+        message = f"{own.NAME} is the name of a shipped format"
+        raise ConfigurationError(message, hint="give the reader a NAME of its own")
+    _REGISTERED[own.NAME] = own
+
+
 def _third_parties() -> tuple[str, ...]:
-    """The names in the entry-point group. Asked only when needed: reading the metadata of every package is slow."""
+    """The names in the entry-point group, and those registered here. Asked only when needed: reading the metadata of
+    every package is slow.
+    """
     from importlib.metadata import entry_points
 
-    return tuple(sorted(e.name for e in entry_points(group=ENTRY_POINTS) if e.name not in _SHIPPED))
+    installed = {e.name for e in entry_points(group=ENTRY_POINTS)}
+    return tuple(sorted((installed | _REGISTERED.keys()) - _SHIPPED.keys()))
 
 
 def reader(name: str) -> Reader:
@@ -50,6 +64,8 @@ def reader(name: str) -> Reader:
     shipped = _SHIPPED.get(name)
     if shipped is not None:
         return cast("Reader", pkgutil.resolve_name(shipped))
+    if name in _REGISTERED:
+        return _REGISTERED[name]
     if name in _third_parties():
         from importlib.metadata import entry_points
 
