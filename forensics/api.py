@@ -16,6 +16,7 @@ from forensics.analysis.decide import refusal
 from forensics.analysis.graph_view import to_networkx as view
 from forensics.analysis.run import TraceAnalysis, analyse, analyse_trace
 from forensics.core.evidence import Evidence, Severity
+from forensics.core.limits import Limits, under
 from forensics.core.policy import Policy
 from forensics.core.reading import EvidenceBuilder, Reading
 from forensics.core.sanitise import one_line
@@ -43,7 +44,7 @@ _LEAST_PREFIX = 4
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How evidence is examined: the policy (`strict`, `inject` or a path), more rule packs, a forced format, one trace
-    only (an id or its beginning), and the date as of which entries expire (None: today, UTC).
+    only (an id or its beginning), the date as of which entries expire (None: today, UTC), and what evidence may cost.
     """
 
     policy: Where | None = None
@@ -51,6 +52,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     input_format: str | None = None
     trace: str | None = None
     as_of: datetime.date | None = None
+    limits: Limits = Limits()
 
     def date(self) -> datetime.date:
         """The date as of which entries expire."""
@@ -89,7 +91,7 @@ def examine(evidence: Where | Sequence[Where], options: Options | None = None) -
     policy = load_policy(options.policy, options.date())
     wanted = [evidence] if isinstance(evidence, (str, Path)) else evidence
     places = _named(expand(wanted), wanted)
-    with _without_cycle_collection():
+    with _without_cycle_collection(), under(options.limits):
         examined = tuple(_examine(place, index, options, rules, policy) for index, place in enumerate(places))
     if options.trace is not None and not any(one.analyses for one in examined) and any(one.reading for one in examined):
         ids = [t.id for one in examined if one.reading for t in one.reading.traces]
@@ -116,7 +118,7 @@ def _without_cycle_collection() -> Iterator[None]:
 def load(where: Where, options: Options | None = None) -> tuple[Trace, ...]:
     """The traces of one evidence. Raises EvidenceError where it can't be read."""
     options = options or Options()
-    with open_source(str(where)) as source:
+    with under(options.limits), open_source(str(where)) as source:
         return read(source, 0, options.input_format).traces
 
 

@@ -36,6 +36,8 @@ def settle(asked: dict[str, Any], detail: int, evidence: Evidence) -> Settings:
     found = _find(Path.cwd(), _folders_of(evidence), quiet)
     configured = {} if found is None else _checked(*found)
     used = {key: value for key, value in configured.items() if key in asked and key not in given}
+    if "limit" in given:  # by name, so that one on the command line leaves the others as configured
+        given["limit"] = (*configured.get("limit", ()), *given["limit"])
     if found is not None and used:
         note(f"{', '.join(used)} from {found[0].name}", quiet)
     return Settings(**{**used, **given, "detail": detail})
@@ -130,6 +132,8 @@ def _fault(fault: ErrorDetails) -> str:
 
 
 def _beside(path: Path, key: str, value: Any) -> Any:
+    if key == "limit":
+        return tuple(value.items())
     if key == "rules":
         return tuple(path.parent / rule for rule in value)
     if key == "policy" and value not in ("strict", "inject"):

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
+from forensics.core.limits import parsed
 from forensics.formats.registry import names
 
 
@@ -22,6 +23,10 @@ def _known_format(value: str) -> str:
     return value
 
 
+def _limits(value: dict[str, int | str]) -> dict[str, int]:
+    return dict(parsed(f"{name}={number}") for name, number in value.items())
+
+
 class Table(BaseModel):
     """The table of `forensics.toml`, or `[tool.forensics]` of `pyproject.toml`."""
 
@@ -32,6 +37,7 @@ class Table(BaseModel):
     fail_on: Literal["info", "low", "medium", "high", "critical"] | None = None
     format: Literal["text", "json"] | None = None
     as_of: datetime.date | None = None
+    limit: Annotated[dict[str, int | str], AfterValidator(_limits)] | None = None
     input_format: Annotated[str, AfterValidator(_known_format)] | None = None
 
     def options(self) -> dict[str, Any]:

@@ -32,11 +32,13 @@ class Settings(NamedTuple):
     trace: str | None = None
     fail_on: str = "high"
     as_of: datetime.date | None = None
+    limit: tuple[tuple[str, int], ...] = ()
     detail: int = 0
 
     def options(self) -> Options:
         """The same for the library."""
         from forensics.api import Options
+        from forensics.core.limits import Limits
 
         return Options(
             policy=self.policy,
@@ -44,6 +46,7 @@ class Settings(NamedTuple):
             input_format=self.input_format,
             trace=self.trace,
             as_of=self.as_of,
+            limits=Limits(**dict(self.limit)),
         )
 
 
@@ -61,6 +64,23 @@ def _known_format(_context: click.Context, _parameter: click.Parameter, value: s
     if value not in names():
         raise click.BadParameter(f"there is no format {value!r}; one of: {', '.join(names())}")
     return value
+
+
+def _limits(
+    _context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]
+) -> tuple[tuple[str, int], ...]:
+    from forensics.core.limits import parsed
+
+    try:
+        return tuple(parsed(one) for one in value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _limit_names(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from forensics.core.limits import NAMES
+
+    return [CompletionItem(f"{name}=") for name in NAMES if name.startswith(incomplete)]
 
 
 def _date(
@@ -84,6 +104,14 @@ _OPTIONS: dict[str, Option] = {
         shell_complete=_format_names,
         help="Read as this format, without recognising it (see `forensics formats`).",
     ),
+    "limit": click.option(
+        "--limit",
+        metavar="NAME=NUMBER",
+        multiple=True,
+        callback=_limits,
+        shell_complete=_limit_names,
+        help="Raise or lower a limit on the evidence, such as size=8G (see the page on limits). Repeatable.",
+    ),
     "trace": click.option("--trace", metavar="ID", help="Only this trace."),
     "fail_on": click.option(
         "--fail-on",
@@ -103,7 +131,7 @@ _LOUDNESS: tuple[Option, ...] = (
     click.option("-v", "--verbose", count=True, help="Show more."),
 )
 JUDGING = ("rules", "policy", "as_of")
-READING = ("input_format", "trace")
+READING = ("input_format", "trace", "limit")
 
 
 def shared(*names: str, formats: tuple[str, ...] = TEXT_JSON) -> Option:

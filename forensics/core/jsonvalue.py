@@ -14,12 +14,13 @@ from typing import Any
 
 import msgspec
 
+from forensics.core.limits import limits
+
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _decode_text = msgspec.json.Decoder(str).decode
 
 SAFE_INTEGER = 2**53
-NESTING_LIMIT = 512
 _NUMBER_LIMIT = 4_000  # digits; beyond it int() itself refuses (CVE-2020-10735)
 _FAULTS = 100  # of one kind in one text; one is enough to refuse it
 _SHOWN = 8
@@ -72,8 +73,8 @@ def decode_slowly(raw: bytes) -> Decoded:
     lone surrogates, nesting beyond the limit.
     """
     depth = nesting(raw)
-    if depth > NESTING_LIMIT:
-        fault = Fault("nesting_limit", "", f"nested {depth} deep, more than {NESTING_LIMIT}: kept as text")
+    if depth > (most := limits().nesting):
+        fault = Fault("nesting_limit", "", f"nested {depth} deep, more than {most}: kept as text")
         return Decoded(None, (fault,), fault.message)
     reader = _Reader()
     try:

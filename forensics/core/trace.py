@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.evidence import Basis, Locator
+from forensics.core.limits import exceeded, limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -169,13 +170,18 @@ class Places:
     def __init__(self, evidence: int) -> None:
         self.evidence = evidence
         self._records = array("q")
+        self._most = limits().records * _RECORD
         self._row: dict[int, tuple[str, int | str]] = {}
 
     def __len__(self) -> int:
         return len(self._records) // _RECORD
 
     def add(self, *, line: int = 0, offset: int = NOWHERE, length: int = 0) -> int:
-        """Note a record by its line (from 1; 0: not a line), byte offset and length; returns its place."""
+        """Note a record by its line (from 1; 0: not a line), byte offset and length; returns its place. Raises
+        LimitExceededError for one too many.
+        """
+        if len(self._records) >= self._most:
+            raise exceeded("records", f"the evidence holds {len(self) + 1} records or more")
         self._records.extend((line, offset, length))
         return len(self._records) // _RECORD - 1
 

@@ -51,6 +51,16 @@ def test_the_command_line_wins(work: Path) -> None:
     assert result.stderr == ""
 
 
+def test_limits_are_taken_by_name_from_both(work: Path) -> None:
+    (work / "forensics.toml").write_text("[limit]\nsize = 10\nrecords = 1\n")
+    assert "limit of 10;" in " ".join(audit().stdout.split())
+    raised = audit("--limit", "size=1M")
+    assert "limit of 1;" in " ".join(raised.stdout.split())
+    assert raised.exit_code == 3
+    (work / "forensics.toml").write_text('[limit]\ncolour = "3"\n')
+    assert "there is no limit" in audit().stderr
+
+
 def test_paths_are_relative_to_the_file(work: Path) -> None:
     (work.parent / "team.yaml").write_text("schema: forensics/policy/v1\nname: team\nextends: inject\n")
     (work.parent / "forensics.toml").write_text('policy = "team.yaml"\n')

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.jsonvalue import NESTING_LIMIT, Fault, decode, nesting
+from forensics.core.jsonvalue import Fault, decode, nesting
+from forensics.core.limits import limits
 from forensics.core.trace import Payload
 from forensics.formats.shared.vocabulary import Fields, fields_of, has_each_key_once, is_text, items_of, present, text
 
@@ -165,7 +166,7 @@ def _around_nul(data: memoryview, text: bytes, why: str) -> Reading:
 
 def _glued(data: memoryview, text: bytes) -> Iterator[Record]:
     """The records that stand one after another in a line, up to the first that is none."""
-    if nesting(text) > NESTING_LIMIT:
+    if nesting(text) > limits().nesting:
         return
     try:
         line = text.decode()

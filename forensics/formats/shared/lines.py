@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.core.limits import exceeded, limits
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -29,15 +31,17 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 
 
 def lines(source: Source) -> Iterator[Line]:
-    """The lines of the evidence that are not blank, in order."""
+    """The lines of the evidence that are not blank, in order. Raises LimitExceededError for one that is too long."""
     data, size, find = source.data, source.size, source.find
     position = len(BOM) if bytes(data[:3]) == BOM else 0
-    number = 0
+    number, longest = 0, limits().line
     while position < size:
         end = find(b"\n", position)
         if end < 0:
             end = size
         number += 1
+        if end - position > longest:
+            raise exceeded("line", f"line {number} of {source.name} has {end - position} bytes")
         stop = end - 1 if end > position and data[end - 1] == _RETURN else end
         if stop > position and (data[position] not in _BLANK or bytes(data[position:stop]).strip(_BLANK)):
             yield Line(number, position, data[position:stop])

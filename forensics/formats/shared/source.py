@@ -16,13 +16,13 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forensics.errors import EvidenceError, LimitExceededError
+from forensics.core.limits import exceeded, limits
+from forensics.errors import EvidenceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import BinaryIO, Self
 
-SIZE_LIMIT = 2 * 1024**3
 _CHUNK = 1 << 20
 STDIN = "-"
 _GONE = (-1, -1)
@@ -136,9 +136,8 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def _check_size(size: int, name: str) -> None:
-    if size > SIZE_LIMIT:
-        message = f"{name} has {size} bytes, more than the limit of {SIZE_LIMIT}"
-        raise LimitExceededError(message, hint="split it, or name the part that matters", code="size_limit")
+    if size > limits().size:
+        raise exceeded("size", f"{name} has {size} bytes or more")
 
 
 def _snapshot(stream: BinaryIO, name: str) -> Source:

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forensics.core.jsonvalue import (
-    NESTING_LIMIT,
     canonical,
     decode,
     decode_embedded,
@@ -21,6 +20,7 @@ from forensics.core.jsonvalue import (
     text_of,
     unfold,
 )
+from forensics.core.limits import Limits
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 values = st.recursive(
@@ -83,7 +83,7 @@ def test_deep_nesting_is_a_fault_and_no_crash() -> None:
     assert [f.code for f in decoded.faults] == ["nesting_limit"]
     assert nesting(deep) == 60_000
     assert nesting(b'{"a":"[[[[","b":[{}]}') == 3
-    assert decode(b"[" * NESTING_LIMIT + b"]" * NESTING_LIMIT).error is None
+    assert decode(b"[" * Limits().nesting + b"]" * Limits().nesting).error is None
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b'{"a":}', b"\xff\xfe", b"nul", b'{"a":1}x', b'"\x00"'])
