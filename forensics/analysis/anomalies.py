@@ -69,7 +69,7 @@ def _twice(acts: Acts) -> Iterator[Finding]:
     groups: dict[tuple[str, str, bytes], list[int]] = {}
     adds = acts.calls.each(lambda kind: kind.effect in _ADDS)
     for row, (call, adding, key) in enumerate(zip(acts.trace.calls, adds, acts.arguments_keys, strict=True)):
-        if adding and call.arguments is not None:
+        if adding and call.arguments is not None and call.again_of < 0:
             groups.setdefault((call.agent, call.tool, key), []).append(row)
     for rows in groups.values():
         if len(rows) > 1:

@@ -1,4 +1,4 @@
-"""Which traces are reruns of another, and what did each do again?"""
+"""Which traces are reruns of another, what did each do again, and what did a branch of one trace do again?"""
 
 from __future__ import annotations
 
@@ -62,3 +62,14 @@ def executed_effects(trace: Trace, done: tuple[Repeat, ...], classes: Iterable[C
                 f"a rerun of {one_line(trace.rerun_of or '', 40)} executed {one_line(repeat.tool, 60)} again{told}"
             )
             yield finding("replay_executed_side_effect", message, steps=(repeat.step,))
+
+
+def executed_again(trace: Trace, classes: Iterable[Classification]) -> Iterator[Finding]:
+    """Side effects that one trace holds twice: a branch or a resumed run went on from before a call and executed it."""
+    for call, classified in zip(trace.calls, classes, strict=True):
+        if call.again_of < 0 or call.outcome is Outcome.DENIED or classified.effect is Effect.NONE:
+            continue
+        first = trace.calls[call.again_of]
+        told = f"; {_shown(first)} the first time, {_shown(call)} now" if _shown(first) != _shown(call) else ""
+        message = f"{one_line(call.tool, 60)} was executed once more, from a state before it had run{told}"
+        yield finding("replay_executed_side_effect", message, steps=(first.step, call.step))

@@ -12,7 +12,7 @@ from forensics.analysis.conflicts import conflicts, contradictions, distrusted, 
 from forensics.analysis.decide import Case, decide
 from forensics.analysis.flow import flow
 from forensics.analysis.oversight import oversight
-from forensics.analysis.reruns import Repeat, executed_effects, repeats
+from forensics.analysis.reruns import Repeat, executed_again, executed_effects, repeats
 from forensics.analysis.survey import survey
 from forensics.core.classes import Classes, ClassEvidence, Classification, Source, Stability, Tier, ToolFacts, resolve
 from forensics.core.findings import Finding
@@ -75,6 +75,7 @@ def analyse_trace(trace: Trace, rules: RuleSet, policy: Policy, original: Trace 
         *oversight(trace),
         *anomalies(Acts(trace, studied.arguments_keys, calls, followed.handles)),
         *executed_effects(trace, done, calls),
+        *executed_again(trace, calls),
         *conflicts(trace, contradicted),
         *overruled(trace, studied),
     )
@@ -106,7 +107,7 @@ def _final_classes(studied: Survey, minting: dict[int, Handle]) -> Classes:
 
 
 def _tools(trace: Trace, studied: Survey, minting: dict[int, Handle]) -> tuple[Tool, ...]:
-    counts = Counter((call.tool, call.server) for call in trace.calls)
+    counts = Counter((call.tool, call.server) for call in trace.calls if call.again_of < 0)
     minted: dict[ToolKey, Handle] = {}
     for row in sorted(minting):
         call = trace.calls[row]

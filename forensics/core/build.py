@@ -252,7 +252,7 @@ class TraceBuilder(TupleBuilder):
     def _duplicate_ids(self) -> None:
         steps: dict[str, list[int]] = {}
         for call in self.trace.calls:
-            if call.recorded_id:
+            if call.recorded_id and call.again_of < 0:
                 steps.setdefault(call.recorded_id, []).append(call.step)
         for recorded_id, held in steps.items():
             if len(held) > 1:

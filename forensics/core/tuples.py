@@ -158,6 +158,23 @@ class TupleBuilder(Recorder):
         lane.unasked.append(row)
         return row
 
+    def execute_again(self, lane: Lane, row: int, ran: Execution) -> int:
+        """A call that has its result on one branch was executed once more on another: a call of its own, which no turn
+        asked for. Which of the two results a rerun would give can't be told, so neither is injectable (CONTRACT:
+        injectable). Returns its row.
+        """
+        first = self.trace.calls[row]
+        again = self._unasked_call(lane, ran)
+        call = self.trace.calls[again]
+        call.again_of = row if first.again_of < 0 else first.again_of
+        lane.unasked.remove(again)
+        lane.unshown.remove(again)
+        self._answer_from_span(lane, again, ran)
+        message = f"{one_line(call.tool, 60)} was asked for once and ran on more than one branch"
+        for one in (first, call):
+            self.block(one, "conflicting_results", message)
+        return again
+
     def _compare_names(self, row: int, tool: str, did: str, spot: Spot) -> None:
         """One id, two tools: the records tell of different calls. Prefixes of a harness or server are no difference."""
         asked = self.trace.calls[row].tool

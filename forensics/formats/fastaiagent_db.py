@@ -19,12 +19,11 @@ from forensics.errors import CorruptEvidenceError, UnknownFormatError, Unsupport
 from forensics.formats.shared.span_names import WANTED
 from forensics.formats.shared.span_walk import walk_spans
 from forensics.formats.shared.spans import Event, Span, say_lost_time
-from forensics.formats.shared.sqlite_log import copy_with_log
+from forensics.formats.shared.sqlite_log import columns_of, copy_with_log, opened, row_number
 from forensics.formats.shared.vocabulary import fields_of, items_of, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     import msgspec
 
@@ -41,7 +40,6 @@ SPANS_ARE_COMPLETE = True
 
 _VERSIONS = (24, 28)
 _COLUMNS = ("span_id", "trace_id", "parent_span_id", "name", "start_time", "end_time", "status", "attributes", "events")
-_ROW_NUMBERS = ("rowid", "_rowid_", "oid")
 _Row = tuple[object, ...]
 
 
@@ -54,7 +52,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     """Read every row. Raises CorruptEvidenceError and UnsupportedVersionError with what to do."""
     reader = _SpanRows(build)
     try:
-        with contextlib.closing(_opened(copy_with_log(source, build))) as database:
+        with contextlib.closing(opened(copy_with_log(source, build))) as database:
             version = _check(database, source.name, build)
             build.dialect = f"user_version {version}"
             spans = [span for row in database.execute(_query(database)) if (span := reader.span(row)) is not None]
@@ -67,14 +65,6 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     walk_spans(spans, build)
 
 
-def _opened(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
-    database.text_factory = bytes
-    database.execute("PRAGMA trusted_schema=OFF")
-    database.execute("PRAGMA query_only=ON")
-    return database
-
-
 def _check(database: sqlite3.Connection, name: str, build: EvidenceBuilder) -> int:
     """The user_version, when this is a generation that can be read."""
     version = int(database.execute("PRAGMA user_version").fetchone()[0])
@@ -84,7 +74,7 @@ def _check(database: sqlite3.Connection, name: str, build: EvidenceBuilder) -> i
         raise UnknownFormatError(
             message, hint="`forensics formats` lists what is read; this is no local.db of FastAIAgent"
         )
-    columns = _columns(database)
+    columns = columns_of(database, "spans")
     missing = [column for column in _COLUMNS if column not in columns]
     if missing:
         message = f"{name} has user_version {version} and its table spans lacks {', '.join(missing)}"
@@ -98,21 +88,9 @@ def _check(database: sqlite3.Connection, name: str, build: EvidenceBuilder) -> i
 
 
 def _query(database: sqlite3.Connection) -> str:
-    """All rows with their number, under the first of its names that no column of the table's own has taken; a table
-    without numbers has its key for one.
-    """
-    for number in _ROW_NUMBERS:
-        if number in _columns(database):
-            continue
-        query = f"SELECT {number}, {', '.join(_COLUMNS)} FROM main.spans ORDER BY {number}"  # noqa: S608 - constants only
-        with contextlib.suppress(sqlite3.OperationalError):
-            database.execute(f"{query} LIMIT 0")
-            return query
-    return f"SELECT span_id, {', '.join(_COLUMNS)} FROM main.spans ORDER BY span_id"  # noqa: S608 - constants only
-
-
-def _columns(database: sqlite3.Connection) -> set[str]:
-    return {row[1].decode("utf-8", "replace").lower() for row in database.execute("PRAGMA table_info('spans')")}
+    """All rows with their number; a table without numbers has its key for one."""
+    number = row_number(database, "spans") or "span_id"
+    return f"SELECT {number}, {', '.join(_COLUMNS)} FROM main.spans ORDER BY {number}"  # noqa: S608 - constants only
 
 
 class _SpanRows:

@@ -26,6 +26,8 @@ _SHIPPED: dict[str, str] = {
     "gemini": "forensics.formats.message_lists:GEMINI",
     "claude-code": "forensics.formats.claude_code",
     "mcp-jsonrpc": "forensics.formats.mcp_log",
+    "langgraph-db": "forensics.formats.langgraph_db",
+    "langgraph-history": "forensics.formats.langgraph_history",
     "event-log": "forensics.formats.plain",
 }
 ENTRY_POINTS = "forensics.formats"

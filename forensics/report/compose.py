@@ -193,7 +193,7 @@ def counts_row(examined: Sequence[Examined], numbering: Numbering) -> CountsRow:
         roots=total("roots"),
         model_calls=total("model_calls"),
         branches=total("branches"),
-        tool_calls=sum(call.boundary in _TOOLS for call in calls),
+        tool_calls=sum(call.boundary in _TOOLS and call.again_of < 0 for call in calls),
         tool_results=total("tool_results"),
         paired=sum(call.result_step >= 0 and _has_one_result(call) for call in calls),
         unanswered=[numbering.name(c) for c in calls if c.absence is Absence.UNANSWERED],
@@ -214,6 +214,8 @@ def _has_one_result(call: Call) -> bool:
 def trace_row(analysis: TraceAnalysis, numbering: Numbering) -> TraceRow:
     """One trace of the document."""
     trace, first = analysis.trace, numbering.first(analysis)
+    rows = call_rows(analysis, numbering)
+    again = {row for row, call in enumerate(trace.calls) if call.again_of >= 0}
     return TraceRow(
         id=spell_surrogates(trace.id),
         evidence=trace.places.evidence,
@@ -222,10 +224,11 @@ def trace_row(analysis: TraceAnalysis, numbering: Numbering) -> TraceRow:
         steps=len(trace),
         first_step=first,
         tools=[tool_row(t) for t in analysis.tools],
-        calls=call_rows(analysis, numbering),
+        calls=[call for row, call in enumerate(rows) if row not in again] if again else rows,
         handles=[handle_row(h, analysis, first) for h in analysis.handles],
         verdict=verdict_row(analysis.verdict, first),
         rerun_of=_rerun_of(analysis, first),
+        executed_again=[rows[row] for row in sorted(again)],
     )
 
 

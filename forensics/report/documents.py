@@ -246,7 +246,9 @@ class RerunOf(Document, frozen=True):
 
 
 class TraceRow(Document, frozen=True):
-    """One agent run."""
+    """One agent run. `calls` has each call that was asked for once; what a branch executed once more stands in
+    `executed_again`.
+    """
 
     id: str
     evidence: int
@@ -259,6 +261,14 @@ class TraceRow(Document, frozen=True):
     handles: list[HandleRow]
     verdict: VerdictRow
     rerun_of: RerunOf | None = None
+    executed_again: list[CallRow] = []
+
+    @property
+    def executions(self) -> list[CallRow]:
+        """Every call, in the order of the steps, those executed again included."""
+        if not self.executed_again:
+            return self.calls
+        return sorted([*self.calls, *self.executed_again], key=lambda call: call.step)
 
 
 class FindingRow(Document, frozen=True):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from forensics.analysis.run import TraceAnalysis
     from forensics.core.policy import Policy
-    from forensics.core.trace import Payload, Trace
+    from forensics.core.trace import Call, Payload, Trace
     from forensics.report.compose import Examined
 
 _VALUES = frozenset({StepKind.TOOL_CALL, StepKind.TOOL_RESULT, StepKind.APPROVAL, StepKind.APPROVAL_REQUEST})
@@ -125,15 +125,18 @@ _EMPTY = _Shown()
 
 
 def _tuples(analysis: TraceAnalysis, start: int) -> list[TupleRow]:
-    """One tuple a call, in the order of the calls."""
+    """One tuple a call, in the order of the calls; what a branch executed once more stands with the first result."""
     trace = analysis.trace
     prompts, outputs = _turns(trace)
-    out = []
-    for index, call in enumerate(trace.calls):
-        arguments, result = call.arguments, call.result
+    out: list[TupleRow] = []
+    again = _results_again(trace)
+    for row, call in enumerate(trace.calls):
+        if call.again_of >= 0:
+            continue
+        arguments = call.arguments
         out.append(
             TupleRow(
-                index=start + index,
+                index=start + len(out),
                 trace=spell_surrogates(trace.id),
                 occurrence=call.occurrence,
                 prompt=prompts.get(call.turn, _EMPTY.row()),
@@ -143,13 +146,24 @@ def _tuples(analysis: TraceAnalysis, start: int) -> list[TupleRow]:
                     "id": None if call.recorded_id is None else spell_surrogates(call.recorded_id),
                     "arguments": None if arguments is None else strict_value(value_of(arguments)),
                 },
-                result={
-                    "outcome": call.outcome.value,
-                    "value": None if result is None else strict_value(value_of(result)),
-                },
+                result=_result(call) | ({"again": again[row]} if row in again else {}),
             )
         )
     return out
+
+
+def _result(call: Call) -> dict[str, Any]:
+    result = call.result
+    return {"outcome": call.outcome.value, "value": None if result is None else strict_value(value_of(result))}
+
+
+def _results_again(trace: Trace) -> dict[int, list[dict[str, Any]]]:
+    """By call, what it returned when branches executed it once more."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    for call in trace.calls:
+        if call.again_of >= 0:
+            found.setdefault(call.again_of, []).append(_result(call))
+    return found
 
 
 def _turns(trace: Trace) -> tuple[dict[int, PromptRow], dict[int, str | None]]:

@@ -80,17 +80,18 @@ def _trace(page: Page, document: Head, trace: TraceRow, found: Findings, again: 
 
 def _tuples(page: Page, trace: TraceRow) -> None:
     """Each call with what it was given and what came back, a line or two each."""
-    if not trace.calls:
+    calls = trace.executions
+    if not calls:
         return
     page.title("Tuples")
-    for call in trace.calls[:TUPLES]:
+    for call in calls[:TUPLES]:
         given = "(not captured)" if call.arguments is None else value(call.arguments, _EXCERPT)
         back = call.result_preview
         came = Span(call.absence or call.outcome, "dim") if back is None else Span(short(back, _EXCERPT), "quote")
         head = f"{call.step:>4}  [{call.occurrence}]  "
         tool = Span(name(call.tool), "title")
         page.line(head, tool, " ", Span(given, "quote"), " -> ", came, first="", rest="        ")
-    page.more(len(trace.calls) - TUPLES)
+    page.more(len(calls) - TUPLES)
     page.line(Span("prompt and model output: forensics inspect", "dim"), first="  ")
 
 

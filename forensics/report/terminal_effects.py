@@ -32,7 +32,7 @@ def moment(at: str | None) -> str:
 
 def effects(page: Page, trace: TraceRow) -> None:
     """Each write with time, target, handle, outcome and how often; equal calls stand together."""
-    groups = _alike([call for call in trace.calls if call.effect != "none"])
+    groups = _alike([call for call in trace.executions if call.effect != "none"])
     page.title("What took effect")
     if not groups:
         page.line("nothing: no call of this run is known or feared to change anything", first="  ")

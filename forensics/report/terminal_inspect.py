@@ -113,7 +113,7 @@ def _one_step(page: Page, document: InspectionDocument, row: StepRow) -> None:
 
 
 def _call_of(page: Page, trace: TraceRow, row: StepRow) -> None:
-    call = next((c for c in trace.calls if row.call is not None and c.step == row.call), None)
+    call = next((c for c in trace.executions if row.call is not None and c.step == row.call), None)
     if call is None:
         return
     tool = next(t for t in trace.tools if t.name == call.tool)

@@ -51,7 +51,8 @@ def verdict(page: Page, document: Head, trace: TraceRow) -> None:
 
 
 def _how_much(trace: TraceRow, coverage: str) -> str:
-    calls, paired = len(trace.calls), sum(call.result_step is not None for call in trace.calls)
+    rows = trace.executions
+    calls, paired = len(rows), sum(call.result_step is not None for call in rows)
     return f"{coverage}; {plural(trace.steps, 'step')}, {plural(calls, 'call')}, {paired} with a result"
 
 
@@ -73,7 +74,7 @@ def verdict_line(page: Page, document: Head, trace: TraceRow) -> None:
 
 def deciding(trace: TraceRow) -> ReasonRow:
     """The reason that says most: what refuses even an injecting rerun, then the call that does the most harm."""
-    calls = {call.step: call for call in trace.calls}
+    calls = {call.step: call for call in trace.executions}
 
     def weight(reason: ReasonRow) -> tuple[bool, int]:
         call = None if reason.step is None else calls.get(reason.step)
@@ -83,7 +84,7 @@ def deciding(trace: TraceRow) -> ReasonRow:
 
 
 def _call_at(trace: TraceRow, step: int | None) -> CallRow | None:
-    return next((call for call in trace.calls if call.step == step), None)
+    return next((call for call in trace.executions if call.step == step), None)
 
 
 def _deciding(page: Page, trace: TraceRow, reason: ReasonRow) -> None:
@@ -127,7 +128,7 @@ def flow(trace: TraceRow, handle: HandleRow) -> list[Span]:
 def _uses(trace: TraceRow, handle: HandleRow, most: int = 12) -> list[str]:
     """Every later place of the value; a branch only where nothing recorded stands in the same step."""
     recorded = {use.step for use in handle.uses if use.role != "branch"}
-    tools = {call.step: call.tool for call in trace.calls}
+    tools = {call.step: call.tool for call in trace.executions}
     out = []
     for use in handle.uses:
         if use.role == "branch" and use.step in recorded:

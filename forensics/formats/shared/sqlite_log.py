@@ -1,4 +1,5 @@
-"""What did a SQLite database say when it was copied? The file, and the log beside it that it had not taken in yet.
+"""What did a SQLite database say when it was copied? The file, and the log beside it that it had not taken in yet; and
+how it is opened.
 
 A write-ahead log is applied to a private copy by SQLite itself; a rollback journal tells of a transaction that was not
 finished, and what the database said before it is not restored (SQLite: "WAL-mode file format", "The rollback journal").
@@ -25,6 +26,7 @@ _FRAME = struct.Struct(">6I")  # page, size of the database after a commit, salt
 _MAGIC = (0x377F0682, 0x377F0683)
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _LEAST_PAGE = 512
+_ROW_NUMBERS = ("rowid", "_rowid_", "oid")
 
 
 def copy_with_log(source: Source, build: EvidenceBuilder) -> Path:
@@ -40,6 +42,32 @@ def copy_with_log(source: Source, build: EvidenceBuilder) -> Path:
     if log is not None and log.size:
         _take_in(log, path, build)
     return path
+
+
+def opened(path: Path) -> sqlite3.Connection:
+    """A database opened so that nothing is written and nothing in its schema is trusted; texts come as bytes."""
+    database = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
+    database.text_factory = bytes
+    database.execute("PRAGMA trusted_schema=OFF")
+    database.execute("PRAGMA query_only=ON")
+    return database
+
+
+def columns_of(database: sqlite3.Connection, table: str) -> set[str]:
+    """The columns of a table, in lower case; none where there is no such table. `table` is one of the reader's own."""
+    return {row[1].decode("utf-8", "replace").lower() for row in database.execute(f"PRAGMA table_info('{table}')")}
+
+
+def row_number(database: sqlite3.Connection, table: str) -> str | None:
+    """The first name of the number of a row that no column of the table's own has taken; None for a table without
+    numbers.
+    """
+    for number in _ROW_NUMBERS:
+        if number not in columns_of(database, table):
+            with contextlib.suppress(sqlite3.OperationalError):
+                database.execute(f"SELECT {number} FROM main.{table} LIMIT 0")  # noqa: S608 - the reader's own names
+                return number
+    return None
 
 
 def _named(log: Source) -> str:
