@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 Evidence = tuple[ClassEvidence, ...]
 
 _DIGITS_AS_ZEROS = bytes.maketrans(b"0123456789", b"0" * 10)
+_NAMED = 8
 _ESCAPED_DIGIT = b"\\u003"
 _LONG_NUMBER = b"0" * len(str(SAFE_INTEGER))
 
@@ -125,6 +126,7 @@ class _Surveyor:
         self.findings: list[Finding] = []
         self.kinds: list[Classification] = []
         self.large: tuple[int, int] | None = None
+        self.texts: list[int] = []
 
     def run(self) -> Survey:
         keys: list[bytes] = []
@@ -135,6 +137,8 @@ class _Surveyor:
                 self._tool((name, None))
         if self.large is not None:
             self._note_large_integer(*self.large)
+        if self.texts:
+            self._note_texts()
         tools = {name: tool.evidence() for name, tool in self.tools.items()}
         facts = {name: tool.facts for name, tool in self.tools.items()}
         return Survey(Classes(tuple(self.kinds), numbers), tuple(keys), tools, facts, tuple(self.findings))
@@ -159,6 +163,8 @@ class _Surveyor:
         payload = call.result
         arguments = self._read(call, call.arguments)
         result = self._read(call, payload)
+        if isinstance(arguments, str) and not call.freeform and not call.blocks and _is_no_json(arguments):
+            self.texts.append(call.step)
         key = canonical(arguments)
         keys.append(key)
         if self.large is None:
@@ -204,6 +210,12 @@ class _Surveyor:
         message = f"integers beyond 2^53 ({value}) are rounded by readers that use doubles; here they are exact"
         self.findings.append(finding("large_integer", message, steps=(step,)))
 
+    def _note_texts(self) -> None:
+        """Arguments that a tool takes as JSON, and that a model wrote as something else."""
+        many = f"the arguments of {len(self.texts)} calls are" if len(self.texts) > 1 else "the arguments of a call are"
+        message = f"{many} a text that is no JSON: kept as a text"
+        self.findings.append(finding("dialect", message, steps=tuple(self.texts[:_NAMED])))
+
     def _place(self, call: Call) -> Locator:
         return self.trace.locator(call.step)
 
@@ -214,6 +226,11 @@ def _decoded(payload: Payload) -> Decoded:
     if isinstance(decoded.value, str):
         return decode_embedded(decoded.value) or decoded
     return decoded
+
+
+def _is_no_json(text: str) -> bool:
+    """Whether a text that says anything is no JSON."""
+    return bool(text) and not text.isspace() and decode(text.encode("utf-8", "surrogatepass")).error is not None
 
 
 def _has_a_long_number(payload: Payload) -> bool:

@@ -94,6 +94,7 @@ class TraceBuilder(TupleBuilder):
             boundary=part.boundary,
             server=part.server,
             tainted=part.tainted,
+            freeform=part.freeform,
         )
 
     def _show_part(self, lane: Lane, part: Part, spot: Spot) -> None:

@@ -32,6 +32,7 @@ class Part(msgspec.Struct, frozen=True, gc=False):
     denied: bool = False
     tainted: str | None = None
     unsettled: bool = False
+    freeform: bool = False
 
 
 class Doubt(msgspec.Struct, frozen=True, gc=False):

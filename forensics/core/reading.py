@@ -85,11 +85,11 @@ class EvidenceBuilder:
         locator = self.places.locator(spot.place, spot.pointer)
         self._gaps.append(Gap(code, message, locator, trace, hides, Basis.RECORDED))
 
-    def bad_line(self, number: int, code: str, message: str, spot: Spot) -> None:
+    def bad_line(self, number: int, code: str, message: str, spot: Spot, severity: Severity | None = None) -> None:
         """A line that can't be read: a gap that may hide anything, and a finding."""
         self.counts.bad_lines.append(number)
         self.gap(code, message, spot)
-        self.found(finding(code, message, locators=(self.places.locator(spot.place),)))
+        self.found(finding(code, message, locators=(self.places.locator(spot.place),), severity=severity))
 
     def found(self, one: Finding) -> None:
         """Note a finding about the whole evidence."""

@@ -107,8 +107,8 @@ class Call(msgspec.Struct, gc=False):
 
     Up to three records tell one tuple: what the model `requested`, what the tool span `executed`, and the result as
     the next prompt has `shown` it. `turn` and `index` are its identity (`turn` is -1 where no turn asked);
-    `recorded_id` is evidence. `again_of` is the row of the call that this one executes once more on another branch (-1:
-    of none).
+    `recorded_id` is evidence. `freeform` says that its arguments may be any text, by the tool's kind. `again_of` is the
+    row of the call that this one executes once more on another branch (-1: of none).
     """
 
     tool: str
@@ -135,6 +135,7 @@ class Call(msgspec.Struct, gc=False):
     returned_is_cut: bool = False
     pairing: Basis = Basis.RECORDED
     disposition: str | None = None
+    freeform: bool = False
     blocks: tuple[Block, ...] = ()
     again_of: int = NOWHERE
 

@@ -65,10 +65,12 @@ class TupleBuilder(Recorder):
         boundary: Boundary = Boundary.TOOL,
         server: str | None = None,
         tainted: str | None = None,
+        freeform: bool = False,
     ) -> int:
         """The model asked for a call; returns its row in `trace.calls`."""
         row = self._new_call(lane, tool, turn, self._next_index(turn), recorded_id, boundary, server)
         call = self.trace.calls[row]
+        call.freeform = freeform
         step = call.step = self.step(
             StepKind.TOOL_CALL, spot, name=tool, agent=lane.agent, payload=arguments, call=row, turn=turn
         )

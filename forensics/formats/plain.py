@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.build import Execution, Spot
+from forensics.core.evidence import Severity
 from forensics.core.jsonvalue import canonical, decode
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
@@ -107,9 +108,13 @@ class _Log:
         tainted = None
         if not fields or not says_each_key_once(fields, bytes(line.data)):
             decoded = decode(line.data)
-            if decoded.error is not None or not isinstance(decoded.value, dict):
-                why = decoded.error or "a JSON value that is no object"
-                bad_line(self.build, line, place, f"line {line.number} is no JSON object: {why}")
+            if decoded.error is not None:
+                bad_line(self.build, line, place, f"line {line.number} is no JSON: {decoded.error}")
+                return
+            if not isinstance(decoded.value, dict):
+                self._faults(decoded.faults, Spot(place))
+                said = f"line {line.number} is JSON and no record: it may hold a call"
+                self.build.bad_line(line.number, "dialect", said, Spot(place), Severity.MEDIUM)
                 return
             tainted = self._faults(decoded.faults, Spot(place))
         self.build.counts.records += 1

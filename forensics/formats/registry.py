@@ -7,6 +7,7 @@ from __future__ import annotations
 import pkgutil
 from typing import TYPE_CHECKING, cast
 
+from forensics.core.jsonvalue import decode
 from forensics.core.sanitise import one_line
 from forensics.errors import AmbiguousFormatError, ConfigurationError, UnknownFormatError
 from forensics.formats.shared.reader import SQLITE_MAGIC, Look, Reader, look_at
@@ -106,9 +107,9 @@ def _best_first(scored: tuple[int, str]) -> tuple[int, str]:
 def describe(look: Look) -> str:
     """What was seen of an evidence, in one line."""
     if look.document is not None:
-        return f"a JSON object with the keys {_keys(look.document)}"
+        return f"JSON, but no trace that is known: an object with the keys {_keys(look.document)}"
     if look.array is not None:
-        return f"a JSON array of {len(look.array)} items"
+        return f"JSON, but no trace that is known: an array of {len(look.array)} items"
     if look.lines:
         return f"JSON lines with the keys {_keys(look.lines[0])}"
     return next(said for holds, said in _SEEN if holds(look.head))
@@ -119,6 +120,7 @@ _SEEN: tuple[tuple[Callable[[bytes], bool], str], ...] = (
     (lambda head: head.startswith(SQLITE_MAGIC), "a SQLite database"),
     (lambda head: b"\x00" in head, "binary data"),
     (lambda head: head.lstrip()[:1] in (b"{", b"["), "JSON that breaks off or is damaged"),
+    (lambda head: decode(head).error is None, "JSON, but no trace: a text, a number or another single value"),
     (lambda _: True, "no JSON"),
 )
 

@@ -51,7 +51,9 @@ class Draft:
         if is_cut(fields):
             tainted = tainted or TRUNCATED
         server = text(fields, "server_label", "server_name") or None
-        self.calls.append(msgspec.structs.replace(part, payload=payload, server=server, tainted=tainted))
+        self.calls.append(
+            msgspec.structs.replace(part, payload=payload, server=server, tainted=tainted, freeform=freeform)
+        )
 
     def _asked_again(self, held: int, part: Part) -> None:
         """LangChain writes a call among its content blocks and again as tool_calls, perhaps with the arguments in one

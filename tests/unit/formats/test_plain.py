@@ -89,7 +89,7 @@ def test_a_line_separator_inside_a_text_cuts_no_line(tmp_path: Path) -> None:
     [
         (b'{"type": "tool_result", "call_id": "c1", "resu', "malformed_line"),
         (b"\x00" * 40, "nul_padding"),
-        (b"[1]", "malformed_line"),
+        (b"[1]", "dialect"),
     ],
 )
 def test_a_bad_line_is_named_and_the_rest_is_read(tmp_path: Path, damage: bytes, code: str) -> None:
