@@ -15,6 +15,7 @@ from forensics.analysis.causality import causal_graph, value_uses
 from forensics.analysis.decide import refusal
 from forensics.analysis.graph_view import to_networkx as view
 from forensics.analysis.run import TraceAnalysis, analyse, analyse_trace
+from forensics.analysis.witnesses import hear
 from forensics.core.evidence import Evidence, Severity
 from forensics.core.limits import Limits, under
 from forensics.core.policy import Policy
@@ -92,7 +93,9 @@ def examine(evidence: Where | Sequence[Where], options: Options | None = None) -
     wanted = [evidence] if isinstance(evidence, (str, Path)) else evidence
     places = _named(expand(wanted), wanted)
     with _without_cycle_collection(), under(options.limits):
-        examined = tuple(_examine(place, index, options, rules, policy) for index, place in enumerate(places))
+        taken = [_taken(place, index, options) for index, place in enumerate(places)]
+        hear([one.reading for one in taken if one.reading is not None])
+        examined = tuple(_examined(one, options.trace, rules, policy) for one in taken)
     if options.trace is not None and not any(one.analyses for one in examined) and any(one.reading for one in examined):
         ids = [t.id for one in examined if one.reading for t in one.reading.traces]
         named = ", ".join(one_line(i, 80) for i in ids[:20])
@@ -135,7 +138,8 @@ def read(source: Source, index: int, input_format: str | None = None) -> Reading
     return reading
 
 
-def _examine(place: tuple[str, str], index: int, options: Options, rules: RuleSet, policy: Policy) -> Examined:
+def _taken(place: tuple[str, str], index: int, options: Options) -> Examined:
+    """One evidence as it was read, or why it was not."""
     where, name = place
     try:
         source = open_source(where, name)
@@ -144,11 +148,17 @@ def _examine(place: tuple[str, str], index: int, options: Options, rules: RuleSe
     with source:
         try:
             reading = read(source, index, options.input_format)
-            analyses = analyse(_chosen(reading, options.trace), rules, policy)
             source.check_unchanged()
         except EvidenceError as error:
             return Examined(source.name, source.sha256, source.size, error=error)
-        return Examined(source.name, source.sha256, source.size, reading, analyses)
+        return Examined(source.name, source.sha256, source.size, reading)
+
+
+def _examined(taken: Examined, trace: str | None, rules: RuleSet, policy: Policy) -> Examined:
+    """The same with what the analyses say, of one trace only where one was asked for."""
+    if taken.reading is None:
+        return taken
+    return msgspec.structs.replace(taken, analyses=analyse(_chosen(taken.reading, trace), rules, policy))
 
 
 def _chosen(reading: Reading, trace: str | None) -> Reading:

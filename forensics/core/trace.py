@@ -245,7 +245,8 @@ class Step(msgspec.Struct, frozen=True):
 class Trace:
     """One agent run in columns. Rows are steps in causal order; `calls` are the call occurrences in order.
 
-    `gaps` are those of the evidence that concern this trace; `records_calls` says that the format always records calls.
+    `gaps` are those of the evidence that concern this trace; `records_calls` says that the format always records calls;
+    `also_in` names the other evidences that tell of the same run.
     """
 
     def __init__(self, trace_id: str, places: Places, format_name: str) -> None:
@@ -260,6 +261,7 @@ class Trace:
         self.gaps: tuple[Gap, ...] = ()
         self.evidence_sha256 = ""
         self.records_calls = True
+        self.also_in: tuple[str, ...] = ()
         self.rerun_of: str | None = None
         self.rerun_basis: Basis = Basis.RECORDED
         self.started = NOWHERE

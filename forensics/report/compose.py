@@ -229,6 +229,7 @@ def trace_row(analysis: TraceAnalysis, numbering: Numbering) -> TraceRow:
         verdict=verdict_row(analysis.verdict, first),
         rerun_of=_rerun_of(analysis, first),
         executed_again=[rows[row] for row in sorted(again)],
+        also_in=[spell_surrogates(name) for name in trace.also_in],
     )
 
 

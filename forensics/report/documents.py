@@ -247,7 +247,7 @@ class RerunOf(Document, frozen=True):
 
 class TraceRow(Document, frozen=True):
     """One agent run. `calls` has each call that was asked for once; what a branch executed once more stands in
-    `executed_again`.
+    `executed_again`. `also_in` names the other evidences that tell of the same run.
     """
 
     id: str
@@ -262,6 +262,7 @@ class TraceRow(Document, frozen=True):
     verdict: VerdictRow
     rerun_of: RerunOf | None = None
     executed_again: list[CallRow] = []
+    also_in: list[str] = []
 
     @property
     def executions(self) -> list[CallRow]:

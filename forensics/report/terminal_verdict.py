@@ -47,6 +47,10 @@ def verdict(page: Page, document: Head, trace: TraceRow) -> None:
     expired = document.policy.expired
     if expired:
         page.field("expired", f"as of {document.policy.as_of}: {', '.join(short(e) for e in expired)}")
+    if trace.also_in:
+        told = ", ".join(name(other, _FILE) for other in trace.also_in[:_FLOWS])
+        more = f" and {len(trace.also_in) - _FLOWS} more" if len(trace.also_in) > _FLOWS else ""
+        page.field("also in", f"{told}{more}: what they tell was compared")
     page.field("read", _how_much(trace, document.evidence[trace.evidence].coverage or ""))
 
 
