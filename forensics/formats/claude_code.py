@@ -7,16 +7,19 @@ told once (FORMATS section 6; the format has no public specification).
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from forensics.core.build import Spot
+from forensics.core.findings import finding
 from forensics.core.trace import NOWHERE
 from forensics.errors import CorruptEvidenceError, UnknownFormatError
 from forensics.formats.shared.claude_walk import Session
 from forensics.formats.shared.lines import BOM, lines
 from forensics.formats.shared.vocabulary import Fields, fields_of, is_text, items_of, text
+from forensics.formats.shared.yaml_text import Extent, read_yaml
 
 if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from forensics.formats.shared.source import Source
 
 NAME = "claude-code"
-ABOUT = "Claude Code session: its JSON lines, those of a sub-agent, or the SDK's stream as lines or as one document"
+ABOUT = "Claude Code session: its JSON lines, a sub-agent's, or the SDK's stream as lines, one JSON or YAML document"
 CARRIES = "calls, arguments, results, refusals, errors, sub-agents, times, tokens"
 LACKS = "system prompt, tool schemas, tool hints, executions apart from results"
 RECORDS_CALLS = True
@@ -35,6 +38,12 @@ _STREAMED = frozenset({"user", "assistant", "system", "result", "stream_event"})
 _BOOKKEEPING = frozenset(
     {"file-history-snapshot", "last-prompt", "permission-mode", "pr-link", "progress", "queue-operation", "summary"}
 )
+_YAML = re.compile(rb"\s*(?:#.*\s+)*(?:---\s+)?messages:\s*\n\s*- ")
+_SPOKEN = re.compile(
+    rb"^(?:- |  )(?:type: control_(?:request|response)|(?:session_id|parent_tool_use_id): )", re.MULTILINE
+)
+_HEAD = 1 << 16
+_NONE = msgspec.Raw(b"[]")
 _SMALL = 4096  # bytes of the file that says what a sub-agent is for
 
 
@@ -46,6 +55,8 @@ def sniff(look: Look) -> int:
         return 90 if _is_recording(look.document) else 60
     if look.document is not None:
         return _score(look.document)
+    if _is_yaml(look.head):
+        return 90
     return max((_score(fields) for fields in (*look.lines, *look.items())), default=0)
 
 
@@ -73,6 +84,11 @@ def _is_recording(fields: Fields) -> bool:
     return bool(first) and {"direction", "message"} <= fields_of(first[0]).keys()
 
 
+def _is_yaml(head: bytes) -> bool:
+    """Whether a text begins as such a list in YAML, and holds what only the SDK's pipe says."""
+    return _YAML.match(head.removeprefix(BOM)) is not None and _SPOKEN.search(head) is not None
+
+
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Walk the session. Raises UnknownFormatError for the description of a sub-agent, CorruptEvidenceError where no
     record can be read.
@@ -82,7 +98,9 @@ def read(source: Source, build: EvidenceBuilder) -> None:
         raise UnknownFormatError(message, hint="its session stands beside it (.jsonl)", code="no_trace")
     session = Session(build)
     start = len(BOM) if bytes(source.data[:3]) == BOM else 0
-    if not _read_document(source, start, session):
+    if _is_yaml(bytes(source.data[:_HEAD])):
+        _read_yaml(source, session)
+    elif not _read_document(source, start, session):
         for line in lines(source):
             session.line(line)
     session.close()
@@ -99,6 +117,23 @@ def _read_document(source: Source, start: int, session: Session) -> bool:
     for index, item in enumerate(items):
         session.item(item, Spot(place, f"{base}/{index}"))
     return bool(items)
+
+
+def _read_yaml(source: Source, session: Session) -> None:
+    """Read a recording that is a YAML document; what stands behind damage is a gap."""
+    told, build = read_yaml(source.data), session.build
+    for index, item in enumerate(items_of(fields_of(told.body).get("messages", _NONE))):
+        pointer = f"/messages/{index}"
+        session.item(item, Spot(_place(build, told.records[pointer]), pointer))
+    if told.unread is not None:
+        rest = Spot(_place(build, told.unread))
+        message = f"the YAML breaks off at line {told.unread.line}: {told.error}"
+        build.gap("container_truncated", message, rest)
+        build.found(finding("container_truncated", message, locators=(build.places.locator(rest.place),)))
+
+
+def _place(build: EvidenceBuilder, extent: Extent) -> int:
+    return build.places.add(line=extent.line, offset=extent.offset, length=extent.length)
 
 
 def _recorded(body: memoryview) -> tuple[list[Payload], str]:

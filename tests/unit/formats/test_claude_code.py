@@ -453,3 +453,53 @@ def test_real_sessions_are_counted_as_another_way_counts_them(cases: Path) -> No
                 answered |= {block["tool_use_id"]} if block["type"] == "tool_result" else set()
         counts = audit(path).counts
         assert (counts.tool_calls, counts.tool_results) == (len(asked), len(answered)), path.name
+
+
+# the SDK's pipe as YAML ----------------------------------------------------------------------------------------------
+
+PIPE = """\
+messages:
+- response: {request_id: req_1, subtype: success}
+  type: control_response
+- {type: system, subtype: init, session_id: s1}
+- message:
+    content:
+    - {type: tool_use, id: t1, name: Bash, input: {command: ls}}
+    id: m1
+    role: assistant
+  session_id: s1
+  type: assistant
+- message:
+    content:
+    - {type: tool_result, tool_use_id: t1, content: "a\\nb"}
+    role: user
+  session_id: s1
+  type: user
+- message:
+    content: [{type: text, text: done}]
+    id: m2
+    role: assistant
+  session_id: s1
+  type: assistant
+- {type: result, subtype: success, is_error: false, session_id: s1}
+"""
+
+
+def test_a_recording_in_yaml_is_read_as_the_same_in_json(tmp_path: Path) -> None:
+    (tmp_path / "pipe.yaml").write_text(PIPE, encoding="utf-8")
+    (trace,) = load(tmp_path / "pipe.yaml")
+    (one,) = trace.calls
+    assert (trace.id, one.tool, one.occurrence, one.outcome) == ("s1", "Bash", "0.0", Outcome.RECORDED)
+    document = audit(tmp_path / "pipe.yaml")
+    assert (document.evidence[0].format, document.counts.records, document.findings) == ("claude-code", 6, [])
+    assert document.traces[0].verdict.level == "dynamic"
+
+
+def test_a_recording_in_yaml_that_breaks_off_is_never_cleared(tmp_path: Path) -> None:
+    (tmp_path / "pipe.yaml").write_text(PIPE[: PIPE.index("text: done")], encoding="utf-8")
+    document = audit(tmp_path / "pipe.yaml")
+    assert [(f.code, [place.line for place in f.locators]) for f in document.findings][:1] == [
+        ("container_truncated", [18])
+    ]
+    assert document.counts.paired == 1
+    assert document.traces[0].verdict.level == "static"
