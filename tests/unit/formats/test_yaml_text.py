@@ -15,7 +15,7 @@ from forensics.errors import LimitExceededError
 from forensics.formats.shared import yaml_text
 from forensics.formats.shared.yaml_text import read_yaml
 
-WORDS = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
+WORDS = st.text(st.characters(codec="utf-8"), max_size=20)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**40), 2**40) | st.floats(allow_nan=False, allow_infinity=False) | WORDS,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=4),
