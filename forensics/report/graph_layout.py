@@ -1,4 +1,4 @@
-"""Where does each step of a drawn graph stand? Time goes down, a lane of columns for each agent goes to the right.
+"""Where does each step of a drawn graph stand? Time goes down, lanes of columns for the agents go to the right.
 
 Inputs and turns stand in the first column of their lane, calls in the second and results in the third. The calls of a
 turn and their results stand beside it, as long as nothing else happened in between; everything else starts a new row.
@@ -10,16 +10,24 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from forensics.report.graph_lanes import Rows, lanes_of, stretches
+
 if TYPE_CHECKING:
     from forensics.report.documents import GraphDocument, GraphStepRow
 
-LANES = 8  # agents beyond it share the last lane
 TURN, CALL, RESULT = 0, 1, 2
 _COLUMNS = {"tool_call": CALL, "tool_result": RESULT}
 _WIDTHS = (190, 214, 200)  # of the boxes of each column, in pixels
 _LEFT, _BETWEEN, _RIGHT = 26, 32, 28  # free ways beside the columns
 BOX, GAP = 34, 24  # heights of a box and of the free way above it
 TOP = 128  # title, legend and the names of the lanes
+
+
+class Place(NamedTuple):
+    """Where one step stands in whatever lane its agent has."""
+
+    column: int
+    row: int
 
 
 class Cell(NamedTuple):
@@ -54,20 +62,22 @@ class Box(NamedTuple):
 
 
 class Lane(NamedTuple):
-    """One lane: the agent's name, where it begins, where its boxes end, and whether it has calls."""
+    """One lane: where it begins, and where its boxes end."""
 
-    agent: str
     x: int
     right: int
-    wide: bool
 
 
 class Layout:
-    """The cells and boxes of all steps by step number, and the lanes."""
+    """The cells and boxes of all steps by step number, the lanes, and the stretches of them that agents have."""
 
     def __init__(self, document: GraphDocument) -> None:
-        self.cells = _Placing(document).cells
-        self.lanes = _lanes(document, self.cells)
+        places = _Placing(document).places
+        rows = _rows_of_agents(document, places)
+        lanes = lanes_of(rows)
+        self.stretches = stretches(rows, lanes)
+        self.cells = {step.index: Cell(lanes[step.agent], *places[step.index]) for step in document.steps}
+        self.lanes = _lanes(self.cells)
         self.boxes = {step: self._box(cell) for step, cell in self.cells.items()}
         self.rows = 1 + max((cell.row for cell in self.cells.values()), default=0)
         self._rightmost = self._ends()
@@ -122,16 +132,22 @@ def _turns_above(cells: dict[int, Cell]) -> dict[int, int]:
     return {below: above for steps in lanes.values() for above, below in pairwise(steps)}
 
 
-def _lanes(document: GraphDocument, cells: dict[int, Cell]) -> list[Lane]:
-    names: dict[int, str] = {}
+def _rows_of_agents(document: GraphDocument, places: dict[int, Place]) -> dict[str, Rows]:
+    rows: dict[str, Rows] = {}
     for step in document.steps:
-        names.setdefault(cells[step.index].lane, step.agent)
+        row = places[step.index].row
+        first, last = rows.get(step.agent, (row, row))
+        rows[step.agent] = (min(first, row), max(last, row))
+    return dict(sorted(rows.items(), key=lambda one: one[1][0]))
+
+
+def _lanes(cells: dict[int, Cell]) -> list[Lane]:
     wide = {cell.lane for cell in cells.values() if cell.column != TURN}
     lanes: list[Lane] = []
-    for number, agent in names.items():
+    for number in range(1 + max((cell.lane for cell in cells.values()), default=-1)):
         x = lanes[-1].right + _RIGHT if lanes else 0
         boxes = sum(_WIDTHS) + 2 * _BETWEEN if number in wide else _WIDTHS[TURN]
-        lanes.append(Lane(agent, x, x + _LEFT + boxes, number in wide))
+        lanes.append(Lane(x, x + _LEFT + boxes))
     return lanes
 
 
@@ -141,8 +157,7 @@ class _Placing:
     def __init__(self, document: GraphDocument) -> None:
         self.turn_of = {e.target: e.source for e in document.edges if e.kind == "requests"}
         self.call_of = {e.target: e.source for e in document.edges if e.kind == "returns"}
-        self.cells: dict[int, Cell] = {}
-        self._lanes: dict[str, int] = {}
+        self.places: dict[int, Place] = {}
         self._bottom = -1
         self._turn: int | None = None
         self._beside: dict[int, int] = {}  # the rows of the calls beside the turn; a result takes its call away
@@ -152,9 +167,8 @@ class _Placing:
 
     def _place(self, step: GraphStepRow) -> None:
         column = _COLUMNS.get(step.kind, TURN)
-        lane = self._lanes.setdefault(step.agent, min(len(self._lanes), LANES - 1))
         row = self._row(step.index, column)
-        self.cells[step.index] = Cell(lane, column, row)
+        self.places[step.index] = Place(column, row)
         self._bottom = max(self._bottom, row)
 
     def _row(self, step: int, column: int) -> int:

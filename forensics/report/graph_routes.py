@@ -2,7 +2,7 @@
 
 Edges that end alike share a trunk: the results that one turn was shown, the calls that one turn asked for. Sequence is
 told by place, from top to bottom, and is drawn only between neighbours of a first column that nothing else joins; a
-parent is drawn where no other line leads to the step, or from another lane.
+parent is drawn where no other line leads to the step, or from another agent.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ def routes(document: GraphDocument, layout: Layout) -> Iterator[Route]:
 def _shown(document: GraphDocument, layout: Layout) -> Iterator[GraphEdgeRow]:
     edges = [edge for edge in drawn_edges(document) if edge.kind != "value"]
     reached = {edge.target for edge in edges if edge.kind not in ("next", "parent")}
+    agents = {step.index: step.agent for step in document.steps}
     for edge in edges:
-        within = layout.cells[edge.source].lane == layout.cells[edge.target].lane
+        within = agents[edge.source] == agents[edge.target]
         if edge.kind == "next":
             if layout.follows_directly(edge.source, edge.target):
                 yield edge
@@ -83,9 +84,11 @@ def _down(source: int, target: int, layout: Layout) -> str:
 
 
 def _bracket(source: int, target: int, layout: Layout) -> str:
-    """Two of one column: along the way to its left."""
-    start, end, way = layout.boxes[source], layout.boxes[target], layout.way_before(layout.cells[target])
-    return f"M{start.x} {start.middle}H{way}V{end.middle}H{end.x}"
+    """Two of one column: along the way to its left; beside the lines by which calls were asked for, not upon them."""
+    cell = layout.cells[target]
+    start, end, way = layout.boxes[source], layout.boxes[target], layout.way_before(cell)
+    left, up = (10, 9) if cell.column == CALL else (0, 0)
+    return f"M{start.x} {start.middle - up}H{way - left}V{end.middle - up}H{end.x}"
 
 
 def _across(source: int, target: int, layout: Layout) -> str:

@@ -65,7 +65,7 @@ def svg(document: GraphDocument) -> str:
     width = max(_NARROWEST, beside + _LABELS if found else layout.right)
     parts = [
         _head(document, width, layout.bottom + GAP),
-        *_lanes(document, layout),
+        *_stretches(layout),
         *(_line(route) for route in routes(document, layout)),
         *(part for way in found for part in _way(way, layout)),
         *(_box(step, layout, sliced=step.index == around) for step in document.steps),
@@ -141,15 +141,17 @@ def _quiet(x: int, y: int, words: str) -> str:
 # lanes and boxes -----------------------------------------------------------------------------------------------------
 
 
-def _lanes(document: GraphDocument, layout: Layout) -> Iterator[str]:
-    agents = len({step.agent for step in document.steps})
-    for number, lane in enumerate(layout.lanes):
+def _stretches(layout: Layout) -> Iterator[str]:
+    """A ground for each stretch of a lane, with its agent's name above the first box."""
+    for one in layout.stretches:
+        lane = layout.lanes[one.lane]
         x, wide = lane.x + 6, lane.right - lane.x + 16
-        yield f'<rect class="lane" x="{x}" y="{TOP - 26}" width="{wide}" height="{layout.bottom - TOP + 42}" rx="6"/>'
-        others = agents - len(layout.lanes) if number == len(layout.lanes) - 1 else 0
-        more = f" and {others} more agents" if others > 0 else ""
-        words = (f"agent {named(lane.agent)}" if lane.agent else "the agent") + more
-        yield _quiet(x + 20, TOP - 6, _fit(words, wide - 20, _CELL))
+        y = TOP + one.first * (BOX + GAP) - 26
+        height = (one.last - one.first + 1) * (BOX + GAP) + 42
+        yield f'<rect class="lane" x="{x}" y="{y}" width="{wide}" height="{height}" rx="6"/>'
+        more = f" and {one.others} more agents" if one.others else ""
+        words = (f"agent {named(one.agent)}" if one.agent else "the agent") + more
+        yield _quiet(x + 20, y + 20, _fit(words, wide - 20, _CELL))
 
 
 def _box(step: GraphStepRow, layout: Layout, *, sliced: bool) -> str:

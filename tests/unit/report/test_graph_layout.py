@@ -19,7 +19,8 @@ from forensics.report.documents import (
     PolicyName,
     Program,
 )
-from forensics.report.graph_layout import CALL, LANES, RESULT, TURN, Layout
+from forensics.report.graph_lanes import LANES
+from forensics.report.graph_layout import CALL, RESULT, TURN, Layout
 from forensics.report.graph_routes import routes
 from forensics.report.graph_values import LABELS, TRACKS, labels, ways
 
@@ -81,12 +82,47 @@ def test_time_goes_down_but_for_what_stands_beside_its_turn(document: GraphDocum
 @given(graphs())
 def test_lanes_lie_side_by_side_and_are_bounded(document: GraphDocument) -> None:
     layout = Layout(document)
-    assert len(layout.lanes) == min(LANES, len({step.agent for step in document.steps}))
+    assert len(layout.lanes) <= min(LANES, len({step.agent for step in document.steps}))
     assert all(left.right < right.x for left, right in pairwise(layout.lanes))
     for step, box in layout.boxes.items():
         lane = layout.lanes[layout.cells[step].lane]
         assert lane.x < box.x
         assert box.right <= lane.right
+
+
+@given(graphs())
+def test_agents_that_share_a_lane_have_stretches_of_it_apart(document: GraphDocument) -> None:
+    layout = Layout(document)
+    for lane in range(len(layout.lanes)):
+        mine = [one for one in layout.stretches if one.lane == lane]
+        assert all(above.last + 1 < below.first for above, below in pairwise(mine))
+        assert lane == LANES - 1 or not any(one.others for one in mine)
+    agents = {step.agent for step in document.steps}
+    assert sum(1 + one.others for one in layout.stretches) == len(agents)
+
+
+def test_a_sub_agent_takes_the_lane_of_one_that_is_gone() -> None:
+    work = [("model", "m"), ("agent", "a"), ("model", "a"), ("model", "m"), ("agent", "b"), ("model", "m")]
+    layout = Layout(graph(work, []))
+    assert [(one.agent, one.lane, one.first, one.last) for one in layout.stretches] == [
+        ("m", 0, 0, 5),
+        ("a", 1, 1, 2),
+        ("b", 1, 4, 4),
+    ]
+
+
+def test_agents_at_work_at_once_have_lanes_of_their_own() -> None:
+    work = [("model", "m"), ("agent", "a"), ("agent", "b"), ("model", "a"), ("model", "b"), ("agent", "c")]
+    assert [one.lane for one in Layout(graph(work, [])).stretches] == [0, 1, 2, 1]
+
+
+def test_a_retry_does_not_run_upon_the_line_that_asked_for_the_call() -> None:
+    steps = [("model", ""), ("tool_call", ""), ("tool_call", ""), ("model", ""), ("tool_call", "")]
+    edges = [(0, 1, "requests"), (0, 2, "requests"), (3, 4, "requests"), (1, 4, "retry")]
+    document = graph(steps, edges)
+    paths = {route.edges[0]: route.path for route in routes(document, Layout(document))}
+    ways = {edge: {part.split("V")[0] for part in path.split("H")[1:]} for edge, path in paths.items()}
+    assert not ways[(1, 4)] & ways[(0, 2)] - {"248"}
 
 
 @given(graphs())
