@@ -58,8 +58,8 @@ class _Flow:
     def __init__(self, trace: Trace, classified: Classes, rules: RuleSet) -> None:
         self.trace = trace
         self.rules = rules
-        told = (run for facts in trace.facts.values() for run in all_runs(bytes(raw(facts))))
-        self.runs = Occurrences(trace, told)
+        known = (*map(raw, trace.facts.values()), *trace.surroundings)
+        self.runs = Occurrences(trace, (run for text in known for run in all_runs(bytes(text))))
         self.minted = Minted(self.runs)
         self.minting = Minting(trace, classified, rules, self.runs, self.minted)
         self.own: dict[bytes, int] = {}

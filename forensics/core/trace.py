@@ -246,7 +246,8 @@ class Trace:
     """One agent run in columns. Rows are steps in causal order; `calls` are the call occurrences in order.
 
     `gaps` are those of the evidence that concern this trace; `records_calls` says that the format always records calls;
-    `also_in` names the other evidences that tell of the same run.
+    `also_in` names the other evidences that tell of the same run. `surroundings` are texts that stood before the first
+    call and in no step, such as the working folder: what they hold no call minted.
     """
 
     def __init__(self, trace_id: str, places: Places, format_name: str) -> None:
@@ -257,6 +258,7 @@ class Trace:
         self.turns = 0
         self.agents: list[str] = []
         self.facts: dict[str, ToolFacts] = {}
+        self.surroundings: list[Payload] = []
         self.findings: list[Finding] = []
         self.gaps: tuple[Gap, ...] = ()
         self.evidence_sha256 = ""

@@ -27,6 +27,7 @@ MAIN = "main"
 _DIGITS = 16  # a count of tokens with as many is none
 _LARGE = 1 << 20  # bytes of a record that are named as large
 _SUB_AGENT_TOOLS = frozenset({"Task", "Agent"})
+_SURROUNDINGS = ("cwd", "gitBranch", "sessionId", "session_id")  # where the run began, as its first record says
 _MCP = "mcp__"
 _UNNAMED = "default"  # what the SDK sends before it knows the session
 _CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
@@ -125,7 +126,9 @@ class Session:
 
     def _tell(self, record: Record, spot: Spot) -> None:
         tainted = self._faults(record, spot)
-        fields = record.fields
+        fields, trace = record.fields, self._builder().trace
+        if not trace.surroundings and not trace.calls:
+            trace.surroundings = [fields[name] for name in _SURROUNDINGS if name in fields]
         spot = Spot(spot.place, spot.pointer, nanoseconds(present(fields, "timestamp")))
         if self.again.is_again(record, self._waits):
             self.again.note(self.build.places.locator(spot.place, spot.pointer))

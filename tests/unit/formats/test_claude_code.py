@@ -455,6 +455,30 @@ def test_real_sessions_are_counted_as_another_way_counts_them(cases: Path) -> No
         assert (counts.tool_calls, counts.tool_results) == (len(asked), len(answered)), path.name
 
 
+# where the run began -------------------------------------------------------------------------------------------------
+
+
+def _reads_where_it_is(tmp_path: Path, *, before: str) -> list[str]:
+    first = shown("u1", None, "where are you", cwd=before, gitBranch="main")
+    lines = (
+        first,
+        said("a1", "u1", call("t1", command="git worktree list"), message_id="m1", cwd=before),
+        shown("u2", "a1", result("t1", "/work/trees/agent-7f3a9c21 [main]"), cwd="/work/trees/agent-7f3a9c21"),
+        said("a2", "u2", call("t2", command="touch /work/trees/agent-7f3a9c21/x"), message_id="m2"),
+        shown("u3", "a2", result("t2")),
+    )
+    document = audit(session(tmp_path, *lines))
+    return [handle.value for handle in document.traces[0].handles]
+
+
+def test_the_folder_in_which_a_run_began_is_minted_by_none_of_its_calls(tmp_path: Path) -> None:
+    assert _reads_where_it_is(tmp_path, before="/work/trees/agent-7f3a9c21") == []
+
+
+def test_a_folder_that_a_later_record_names_may_be_minted(tmp_path: Path) -> None:
+    assert _reads_where_it_is(tmp_path, before="/work") == ["agent-7f3a9c21"]
+
+
 # the SDK's pipe as YAML ----------------------------------------------------------------------------------------------
 
 PIPE = """\
