@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 import msgspec
 
-from forensics.core.jsonvalue import NESTING_LIMIT
-from forensics.errors import LimitExceededError
+from forensics.core.limits import exceeded, limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-MOST_WRITTEN = 64 * 1024 * 1024  # characters of JSON: what aliases may blow a text up to
 _RECORD_DEPTH = 2  # a record is an item of a list that is a member of the document, or a member of the document
 
 _REFUSED = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -96,8 +94,8 @@ class _Open(msgspec.Struct):
 def read_yaml(data: bytes | memoryview) -> YamlText:
     """A YAML text of one document; a second one is an error.
 
-    Raises LimitExceededError where it nests too deep or its aliases grow beyond the limit; all else that is wrong is
-    said in `error`.
+    Raises LimitExceededError where it exceeds `nodes`, `aliases`, `nesting` or, its aliases written out, `unpacked`
+    (forensics.core.limits); all else that is wrong is said in `error`.
     """
     text, fault = _readable(bytes(data))
     writer = _Writer()
@@ -196,6 +194,8 @@ class _Writer:
         self.extents: dict[str, tuple[int, int]] = {}
         self.open: list[_Open] = []
         self.anchors: dict[str, tuple[int, int]] = {}
+        self.most = limits()
+        self.nodes = self.aliases = 0  # events, and those among them that name an earlier value
         self.written = 0
         self.whole = (0, "")  # the parts of `out` up to the end of the last whole record, and what closes the document
         self.before = (0, "")  # the same for the record before the one that began last
@@ -204,6 +204,9 @@ class _Writer:
 
     def take(self, event: _Event) -> None:
         """Write one event."""
+        self.nodes += 1
+        if self.nodes > self.most.nodes:
+            raise exceeded("nodes", f"the YAML text has at least {self.nodes} values")
         kind = type(event).__name__
         if kind in _TAKES:
             _TAKES[kind](self, event)
@@ -237,6 +240,9 @@ class _Writer:
 
     def alias(self, event: _Event) -> None:
         """What stands elsewhere, written here again."""
+        self.aliases += 1
+        if self.aliases > self.most.aliases:
+            raise exceeded("aliases", f"the YAML text has at least {self.aliases} aliases")
         found = self.anchors.get(event.anchor or "")
         if found is None:
             raise _DamagedError(f"*{event.anchor} names nothing that was whole before it", event.start_mark.index)
@@ -254,9 +260,8 @@ class _Writer:
         return msgspec.Raw(("".join(self.out[:parts]) + closers).encode() or b"null")
 
     def _nest(self, event: _Event, opening: str, close: str) -> None:
-        if len(self.open) >= NESTING_LIMIT:
-            message = f"a YAML text nests deeper than {NESTING_LIMIT} levels"
-            raise LimitExceededError(message, hint="no trace nests that deep", code="nesting_limit")
+        if len(self.open) >= self.most.nesting:
+            raise exceeded("nesting", f"the YAML text nests {len(self.open) + 1} deep")
         if self._begin(event):
             raise _DamagedError("a key that is no text", event.start_mark.index)
         self.anchors.pop(event.anchor or "", None)
@@ -299,9 +304,8 @@ class _Writer:
 
     def _write(self, told: str) -> None:
         self.written += len(told)
-        if self.written > MOST_WRITTEN:
-            message = f"a YAML text says more than {MOST_WRITTEN} characters once its aliases are written out"
-            raise LimitExceededError(message, hint="split it, or convert it to JSON", code="size_limit")
+        if self.written > self.most.unpacked:
+            raise exceeded("unpacked", f"the YAML text says at least {self.written} bytes, its aliases written out")
         self.out.append(told)
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forensics.core.jsonvalue import decode
+from forensics.core.limits import Limits, under
 from forensics.errors import LimitExceededError
-from forensics.formats.shared import yaml_text
 from forensics.formats.shared.yaml_text import read_yaml
 
 WORDS = st.text(st.characters(codec="utf-8"), max_size=20)
@@ -72,18 +72,23 @@ def test_an_alias_of_what_is_not_whole_is_damage(text: str) -> None:
     assert "names nothing" in read_yaml(text.encode()).error
 
 
-def test_aliases_that_grow_without_bound_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(yaml_text, "MOST_WRITTEN", 100_000)
-    rows = [f"a{n + 1}: &a{n + 1} [{', '.join([f'*a{n}'] * 9)}]" for n in range(20)]
-    with pytest.raises(LimitExceededError) as caught:
-        read_yaml("\n".join(["a0: &a0 [x]", *rows]).encode())
-    assert caught.value.code == "size_limit"
+def _bomb(rows: int) -> bytes:
+    lines = [f"a{n + 1}: &a{n + 1} [{', '.join([f'*a{n}'] * 9)}]" for n in range(rows)]
+    return "\n".join(["a0: &a0 [x]", *lines]).encode()
 
 
-def test_nesting_without_bound_is_refused() -> None:
-    with pytest.raises(LimitExceededError) as caught:
-        read_yaml(b"".join(b" " * n + b"a:\n" for n in range(600)))
-    assert caught.value.code == "nesting_limit"
+@pytest.mark.parametrize(
+    ("data", "limit", "chosen"),
+    [
+        (_bomb(20), "aliases written out", Limits(unpacked=100_000)),
+        (_bomb(120), "aliases", Limits()),
+        (b"[" + b"1," * 100 + b"1]", "values", Limits(nodes=50)),
+        (b"".join(b" " * n + b"a:\n" for n in range(60)), "nests", Limits(nesting=50)),
+    ],
+)
+def test_what_grows_without_bound_is_refused(data: bytes, limit: str, chosen: Limits) -> None:
+    with under(chosen), pytest.raises(LimitExceededError, match=limit):
+        read_yaml(data)
 
 
 @pytest.mark.parametrize(
