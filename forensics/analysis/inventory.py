@@ -1,7 +1,7 @@
 """What is each tool of an inventory, and each call of a list? Reads both as a person keeps them, and classifies.
 
-An inventory is JSON lines, TSV with a header, or what an MCP server answers to `tools/list`; calls are JSON lines
-(CONTRACT: files a user writes). Both are the operator's own files, so a fault is an error and nothing is guessed.
+An inventory is JSON lines, TSV with a header, one tool, or what an MCP server answers to `tools/list`; calls are JSON
+lines (CONTRACT: files a user writes). Both are the operator's own files, so a fault is an error and nothing is guessed.
 """
 
 from __future__ import annotations
@@ -102,6 +102,8 @@ def read_tools(data: bytes, name: str) -> tuple[ToolFacts, ...]:
         return _all([(number, _from_table(row)) for number, row in _table(data, name)], name)
     whole = decode(data)
     listed = None if whole.error else _listed(whole.value)
+    if listed is None and not whole.faults and _from_json(whole.value) is not None:
+        listed = [whole.value]  # one tool, written over many lines
     if listed is not None:
         return _all([(number, _from_json(item)) for number, item in enumerate(listed, 1)], name, "tool")
     return _all([(number, _from_json(item)) for number, item in _json_lines(data, name)], name)

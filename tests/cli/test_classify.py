@@ -62,6 +62,19 @@ def test_every_form_of_an_inventory_says_the_same(form: Any, tmp_path: Path) -> 
     assert found[0]["rests_on"] == "words"
 
 
+def test_one_tool_may_stand_on_many_lines(tmp_path: Path) -> None:
+    path = tmp_path / "tool.json"
+    path.write_text(json.dumps({"name": "get_item", "description": "Gets an item."}, indent=2), encoding="utf-8")
+    (found,) = rows(classify("--tools", path, "--format", "jsonl"))
+    assert found["name"] == "get_item"
+
+
+def test_one_tool_that_says_a_key_twice_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "tool.json"
+    path.write_text('{\n"name": "get_item",\n"name": "drop_item"\n}', encoding="utf-8")
+    assert classify("--tools", path).exit_code == 3
+
+
 def test_a_trusted_server_s_declaration_counts(tmp_path: Path) -> None:
     tools, policy = tmp_path / "tools.jsonl", tmp_path / "policy.yaml"
     tools.write_text(as_lines())
