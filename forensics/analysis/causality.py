@@ -122,8 +122,12 @@ def _add_calls(edges: GraphBuilder, trace: Trace) -> None:
 
 
 def _request_basis(trace: Trace, turn: int, call: Call) -> Basis:
-    """Recorded where the call stands inside the record of the turn; elsewhere the format's order says whose it is."""
+    """Recorded where the call stands inside the record of the turn, or in one that bears the same id; elsewhere the
+    format's order says whose it is.
+    """
     asked = call.requested
+    if asked is not None and call.turn in trace.named_turns:
+        return Basis.RECORDED
     if asked is None or asked.place != trace.place[turn]:
         return Basis.DERIVED
     return Basis.RECORDED if _inside(asked.pointer, trace.strings[trace.pointer[turn]]) else Basis.DERIVED

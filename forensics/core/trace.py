@@ -247,7 +247,8 @@ class Trace:
 
     `gaps` are those of the evidence that concern this trace; `records_calls` says that the format always records calls;
     `also_in` names the other evidences that tell of the same run. `surroundings` are texts that stood before the first
-    call and in no step, such as the working folder: what they hold no call minted.
+    call and in no step, such as the working folder: what they hold no call minted. `named_turns` are those whose
+    records, the calls among them, share a recorded id.
     """
 
     def __init__(self, trace_id: str, places: Places, format_name: str) -> None:
@@ -259,6 +260,7 @@ class Trace:
         self.agents: list[str] = []
         self.facts: dict[str, ToolFacts] = {}
         self.surroundings: list[Payload] = []
+        self.named_turns: set[int] = set()
         self.findings: list[Finding] = []
         self.gaps: tuple[Gap, ...] = ()
         self.evidence_sha256 = ""

@@ -223,6 +223,8 @@ class Session:
             self._end_turn(one)
             turn = self._builder().turn(one.lane, spot, model=model)
             one.turn, one.message, one.texts, one.spot, one.asked = turn, key, [], spot, 0
+            if key:
+                self._builder().trace.named_turns.add(turn)
         one.stop = text(record.message, "stop_reason") or one.stop
         self._say(one, record, spot, tainted)
         self._count(key, record.message)

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from forensics.analysis.causality import causal_graph
 from forensics.api import Options, examine, load
+from forensics.core.evidence import Basis
+from forensics.core.graph import EdgeKind
 from forensics.core.jsonvalue import text_of
 from forensics.core.trace import Boundary, Outcome, StepKind
 from forensics.errors import ForensicsError
@@ -95,6 +98,18 @@ def test_lines_with_one_message_id_are_one_turn_and_count_their_tokens_once(tmp_
     first = trace.payload[trace.rows(StepKind.MODEL)[0]]
     assert first is not None
     assert text_of(first) == "two files\nBoth."
+
+
+def test_what_bears_the_message_id_of_a_turn_was_asked_for_by_it_on_record(tmp_path: Path) -> None:
+    words_first = (
+        shown("u1", None, "go"),
+        said("a1", "u1", words("Listing."), message_id="m1"),
+        said("a2", "a1", call("t1", command="ls"), message_id="m1"),
+        shown("u2", "a2", result("t1")),
+    )
+    (trace,) = load(session(tmp_path, *words_first))
+    (asked,) = (edge for edge in causal_graph(trace).edges() if edge.kind is EdgeKind.REQUESTS)
+    assert (asked.source, asked.target, asked.basis) == (1, 2, Basis.RECORDED)
 
 
 def test_a_message_without_an_id_is_a_turn_of_its_own(tmp_path: Path) -> None:
