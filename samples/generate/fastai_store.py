@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 import tempfile
-from contextlib import chdir, closing, contextmanager
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from fastaiagent import Agent, FunctionTool
 from fastaiagent.testing import FunctionModel
 from files import target
 from scenarios import Scenario, numbered
+from sqlite_file import compact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,15 +34,6 @@ def database(name: str) -> Iterator[Path]:
         with chdir(project):
             yield project / ".fastaiagent" / "local.db"
         compact(project / ".fastaiagent" / "local.db", target(name))
-
-
-def compact(source: Path, destination: Path) -> None:
-    """Copy a database that the SDK still holds open: write-ahead log merged, no journal beside it, pages packed."""
-    with closing(sqlite3.connect(source)) as live, closing(sqlite3.connect(destination)) as copy:
-        live.backup(copy)
-        copy.execute("PRAGMA journal_mode=delete")
-        copy.execute("PRAGMA page_size=1024")  # most of the SDK's tables are empty and take a page each
-        copy.execute("VACUUM")
 
 
 def agent(scenario: Scenario, after_turns: Exception | None = None) -> Agent:

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from langchain.agents import create_agent
-from langchain_core.tools import StructuredTool
-from langchain_openai import ChatOpenAI
+from langchain_agent import agent, question
 from openinference.instrumentation.langchain import LangChainInstrumentor
 from otlp_file import exporting
-from scenarios import Scenario, pager
-from stub import MODEL, serving
-
-
-def tools(scenario: Scenario) -> list[StructuredTool]:
-    """The scenario's tools in LangChain's shape."""
-    return [
-        StructuredTool.from_function(tool.run, name=tool.name, description=tool.description) for tool in scenario.tools
-    ]
+from scenarios import pager
+from stub import serving
 
 
 def main() -> None:
@@ -23,9 +14,7 @@ def main() -> None:
     scenario = pager()
     with exporting("pager.langchain.otlp.jsonl", scenario.agent) as provider, serving(scenario) as address:
         LangChainInstrumentor().instrument(tracer_provider=provider)
-        model = ChatOpenAI(model=MODEL, base_url=f"{address}/v1", api_key="not-used")
-        agent = create_agent(model, tools(scenario), system_prompt=scenario.system, name=scenario.agent)
-        agent.invoke({"messages": [{"role": "user", "content": scenario.user}]})
+        agent(scenario, address).invoke(question(scenario))
 
 
 if __name__ == "__main__":

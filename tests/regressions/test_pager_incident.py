@@ -48,7 +48,12 @@ def story(row: TraceRow) -> object:
     }
 
 
-ALIKE = ("pager.db", "pager.json", "pager.otlp.jsonl", "pager.pydantic-ai.otlp.jsonl")  # each with the tools' words
+ALIKE = (  # each with the tools' words
+    "pager.db",
+    "pager.json",
+    "pager.otlp.jsonl",
+    "pager.pydantic-ai.otlp.jsonl",
+)
 WITHOUT_A_MODEL = ("pager.mcp.jsonl", "pager.mcp-2026.jsonl")
 
 
@@ -69,7 +74,7 @@ def test_the_sample_is_refused_for_what_it_did(name: str) -> None:
     assert (tools["query_metrics"].effect, tools["query_metrics"].rests_on) == ("none", "words")
 
 
-@pytest.mark.parametrize("name", [*ALIKE, "pager.chat.json"])
+@pytest.mark.parametrize("name", [*ALIKE, "pager.chat.json", "pager.langgraph.db"])
 def test_the_page_is_followed_from_the_result_that_minted_it_to_the_answer(name: str) -> None:
     row = trace(SAMPLES / name)
     (handle,) = row.handles
