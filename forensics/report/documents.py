@@ -358,10 +358,34 @@ class InspectionDocument(msgspec.Struct, frozen=True, kw_only=True):
     tuples: list[TupleRow]
 
 
+class ChangeRow(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "class"}):
+    """What would have to be different, and what would then be said."""
+
+    what: str
+    class_: str
+    effect: str
+    result: str
+    rests_on: str
+
+
+class ArgumentRow(msgspec.Struct, frozen=True, kw_only=True, rename={"speaks_for": "for"}):
+    """The evidence as an argument: places in `basis`, what is missing, and what would change the answer. A piece
+    without weight is a claim that would lower and that nobody trusts.
+    """
+
+    speaks_for: list[int]
+    against: list[int]
+    without_weight: list[int]
+    decided: list[int]
+    missing: list[str]
+    changes: list[ChangeRow]
+
+
 class ClassifiedTool(Classed, frozen=True, kw_only=True, rename={"class_": "class"}, omit_defaults=True):
     """One tool of an inventory."""
 
     name: str
+    argument: ArgumentRow
     server: str | None = None
 
 
@@ -369,6 +393,7 @@ class ClassifiedCall(Classed, frozen=True, kw_only=True, rename={"class_": "clas
     """One call of a list of calls."""
 
     tool: str
+    argument: ArgumentRow
     server: str | None = None
 
 

@@ -126,8 +126,22 @@ def test_the_text_reads_like_an_argument(tmp_path: Path) -> None:
         "=~ idempotent and volatile: get_invoice of billing effect none, result volatile; rests on words"
     )
     assert "no weight declaration (claimed): " in said
-    assert "for name (pack): the name says 'get' -> effect none [words.read" in said
+    assert "for * name (pack): the name says 'get' -> effect none [words.read" in said
+    assert "change if your policy file trusts the server billing (its declarations then count) -> idempotent" in said
+    assert "change if an entry of your policy file says effect none, result stable -> idempotent" in said
     assert "missing two independent kinds of evidence" in said
+
+
+def test_the_document_carries_the_same_argument(tmp_path: Path) -> None:
+    path = tmp_path / "tools.jsonl"
+    path.write_text(as_lines())
+    reads, sends = rows(classify("--tools", path, "--format", "jsonl"))
+    assert [reads["basis"][place]["source"] for place in reads["argument"]["decided"]] == ["name", "description"]
+    assert [reads["basis"][place]["source"] for place in reads["argument"]["without_weight"]] == ["declaration"]
+    assert reads["argument"]["missing"][0].startswith("somebody who vouches for it")
+    assert [change["rests_on"] for change in reads["argument"]["changes"]] == ["declaration", "words", "operator"]
+    assert sends["argument"]["against"] == []
+    assert {sends["basis"][place]["effect"] for place in sends["argument"]["decided"]} == {"irreversible"}
 
 
 def test_tools_of_a_trace_stand_once_whatever_the_number_of_runs(samples: Path) -> None:

@@ -97,7 +97,7 @@ def _document(
 ) -> ClassificationDocument:
     from forensics.report.classification import classification_document
 
-    return classification_document(tools, calls, policy, rules.digest)
+    return classification_document(tools, calls, policy, rules)
 
 
 def _say(document: ClassificationDocument, settings: Settings) -> None:
