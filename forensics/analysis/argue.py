@@ -20,6 +20,7 @@ from forensics.core.classes import (
     Tier,
     may_lower,
     resolve,
+    weighs,
 )
 from forensics.core.sanitise import one_line
 
@@ -70,17 +71,12 @@ def _places(sides: list[str], wanted: str) -> tuple[int, ...]:
 
 
 def _side(known: Classification, piece: ClassEvidence) -> str:
-    if not _weighs(piece):
+    if not weighs(piece):
         return "without weight"
     if piece.effect is not None:
         return "for" if (piece.effect is Effect.NONE) == (known.effect is Effect.NONE) else "against"
     agrees = piece.result is known.result if piece.result is not None else piece.scope is known.scope
     return "for" if agrees else "against"
-
-
-def _weighs(piece: ClassEvidence) -> bool:
-    lowers = piece.effect is Effect.NONE or (piece.effect is None and piece.result is Stability.STABLE)
-    return not lowers or may_lower(piece)
 
 
 def _decided(known: Classification, piece: ClassEvidence) -> bool:
@@ -97,7 +93,7 @@ _SOURCES = {
 
 def _decided_effect(known: Classification, piece: ClassEvidence) -> bool:
     """The worst that was said, or, where nobody said that it writes, the pieces that together say that it reads."""
-    if piece.effect is not known.effect or not _weighs(piece):
+    if piece.effect is not known.effect or not weighs(piece):
         return False
     if known.rests_on is RestsOn.OPERATOR:
         return piece.tier is Tier.OPERATOR
@@ -106,7 +102,7 @@ def _decided_effect(known: Classification, piece: ClassEvidence) -> bool:
 
 def _decided_result(known: Classification, piece: ClassEvidence) -> bool:
     by_operator = any(p.tier is Tier.OPERATOR and p.result is not None for p in known.evidence)
-    return piece.result is known.result and _weighs(piece) and (piece.tier is Tier.OPERATOR or not by_operator)
+    return piece.result is known.result and weighs(piece) and (piece.tier is Tier.OPERATOR or not by_operator)
 
 
 # what is missing -----------------------------------------------------------------------------------------------------

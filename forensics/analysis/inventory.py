@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from forensics.analysis.agreements import agreements
 from forensics.analysis.returned import minted_by_call
 from forensics.core.classes import ClassEvidence, Classification, Source, ToolFacts, resolve
 from forensics.core.jsonvalue import decode, unfold
@@ -19,7 +20,7 @@ from forensics.errors import CorruptEvidenceError
 from forensics.proofs.calls import answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from forensics.analysis.run import TraceAnalysis
     from forensics.core.policy import Policy
@@ -73,10 +74,11 @@ def _call_evidence(call: CallFacts, rules: RuleSet, policy: Policy) -> tuple[Cla
     return (*known, *minted_by_call(call.arguments, call.result, resolve(known).effect, rules))
 
 
-def classify_traces(analyses: Iterable[TraceAnalysis]) -> tuple[Classified, ...]:
-    """The tools of several traces, each once: what every trace shows of a tool is joined. A proof speaks of calls, so
-    it counts where every trace has one.
+def classify_traces(analyses: Sequence[TraceAnalysis]) -> tuple[Classified, ...]:
+    """The tools of several traces, each once: what every trace shows of a tool is joined, and how often equal calls of
+    it agreed over all of them. A proof speaks of calls, so it counts where every trace has one.
     """
+    learnt = agreements(analyses)
     pieces: dict[tuple[str, str | None], dict[tuple[str, str, str | None], ClassEvidence]] = {}
     unproven: set[tuple[str, str | None]] = set()
     for analysis in analyses:
@@ -88,9 +90,13 @@ def classify_traces(analyses: Iterable[TraceAnalysis]) -> tuple[Classified, ...]
             if all(piece.source is not Source.PROOF for piece in tool.classified.evidence):
                 unproven.add(key)
     return tuple(
-        Classified(*key, resolve(p for p in known.values() if p.source is not Source.PROOF or key not in unproven))
+        Classified(*key, resolve((*_counting(known.values(), proven=key not in unproven), *learnt.evidence(key))))
         for key, known in pieces.items()
     )
+
+
+def _counting(pieces: Iterable[ClassEvidence], *, proven: bool) -> Iterator[ClassEvidence]:
+    return (piece for piece in pieces if proven or piece.source is not Source.PROOF)
 
 
 # reading -------------------------------------------------------------------------------------------------------------

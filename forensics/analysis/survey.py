@@ -14,6 +14,7 @@ from forensics.core.classes import (
     Classes,
     ClassEvidence,
     Classification,
+    Effect,
     Source,
     Stability,
     Tier,
@@ -75,7 +76,7 @@ class _Tool:
         self.answered = answered
         self.extra: dict[tuple[str, str | None], ClassEvidence] = {}
         self._kinds = kinds
-        self._classified: dict[tuple[Heard, bool, ClassEvidence | None], int] = {}
+        self._classified: dict[tuple[Heard, str | None, ClassEvidence | None], int] = {}
         self._runs_text: dict[Heard, bool] = {}
         self._proofs: dict[ClassEvidence | None, None] = {}
 
@@ -84,7 +85,7 @@ class _Tool:
         call before.
         """
         proof = self._proof(heard, arguments)
-        known = (heard, unstable is not None, proof)
+        known = (heard, None if unstable is None else unstable.rule, proof)
         number = self._classified.get(known)
         if number is None:
             number = self._classified[known] = len(self._kinds)
@@ -122,7 +123,8 @@ class _Surveyor:
         self.rules = rules
         self.policy = policy
         self.tools: dict[ToolKey, _Tool] = {}
-        self.results: dict[tuple[str, bytes], Payload] = {}
+        self.results: dict[tuple[ToolKey, bytes], tuple[Call, Payload]] = {}
+        self.last_change: Call | None = None
         self.findings: list[Finding] = []
         self.kinds: list[Classification] = []
         self.large: tuple[int, int] | None = None
@@ -159,6 +161,12 @@ class _Surveyor:
 
     def _study(self, call: Call, keys: list[bytes]) -> int:
         """The number of a call's class; the canonical bytes of its arguments are added to `keys`."""
+        number = self._class_of(call, keys)
+        if self.kinds[number].effect is not Effect.NONE:
+            self.last_change = call
+        return number
+
+    def _class_of(self, call: Call, keys: list[bytes]) -> int:
         tool = self.tools.get((call.tool, call.server)) or self._tool((call.tool, call.server))
         payload = call.result
         arguments = self._read(call, call.arguments)
@@ -172,15 +180,24 @@ class _Surveyor:
         if payload is None or result is None or call.outcome is not Outcome.RECORDED:
             return tool.classify(tool.calls.heard(arguments), arguments)
         heard = tool.calls.heard(arguments, result)
-        earlier = self.results.setdefault((call.tool, key), payload)
+        first, earlier = self.results.setdefault(((call.tool, call.server), key), (call, payload))
         if earlier is payload or canonical(_decoded(earlier).value) == canonical(result):
             return tool.classify(heard, arguments)
-        return tool.classify(heard, arguments, self._repetition(call))
+        return tool.classify(heard, arguments, self._changed(first, call))
 
-    def _repetition(self, call: Call) -> ClassEvidence:
-        """The same call with another result: the result is not stable."""
-        says = "the same call with the same arguments gave another result in this trace"
-        return ClassEvidence(Source.BEHAVIOUR, Tier.PACK, says, result=Stability.VOLATILE, locator=self._place(call))
+    def _changed(self, first: Call, call: Call) -> ClassEvidence:
+        """The same call with another result: the result is not stable. Whether a call that may change something ran
+        between the two says where to look for the reason, and nothing about this tool's own effect.
+        """
+        says, rule = "the same call with the same arguments gave another result in this trace", "behaviour.changed"
+        between = self.last_change
+        if between is not None and first.step < between.step:
+            rule = "behaviour.changed-after-write"
+            says += (
+                f", after {one_line(between.tool, 60)}, which may change something, ran between (step {between.step})"
+            )
+        place = self._place(call)
+        return ClassEvidence(Source.BEHAVIOUR, Tier.PACK, says, result=Stability.VOLATILE, rule=rule, locator=place)
 
     # what a payload says in two ways -----------------------------------------------------------------------------
 

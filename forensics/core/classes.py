@@ -267,6 +267,12 @@ def may_lower(piece: ClassEvidence) -> bool:
     return piece.trusted or piece.tier is not Tier.CLAIMED
 
 
+def weighs(piece: ClassEvidence) -> bool:
+    """Whether a piece counts at all: a claim that would lower an axis, and that nobody trusts, does not."""
+    lowers = piece.effect is Effect.NONE or (piece.effect is None and piece.result is Stability.STABLE)
+    return not lowers or may_lower(piece)
+
+
 def _strongest(pieces: Iterable[ClassEvidence]) -> RestsOn:
     found = {_RESTS_ON_SOURCE.get(p.source, RestsOn.WORDS) if may_lower(p) else RestsOn.WORDS for p in pieces}
     return next(r for r in RestsOn if r in found)

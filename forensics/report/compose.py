@@ -13,7 +13,7 @@ import msgspec
 from forensics import __version__
 from forensics.analysis.decide import advice
 from forensics.analysis.run import TraceAnalysis
-from forensics.core.classes import ClassEvidence, Classification, Effect, may_lower
+from forensics.core.classes import ClassEvidence, Classification, weighs
 from forensics.core.jsonvalue import short_json, spell_surrogates, strict_value, text_of, value_of
 from forensics.core.reading import Reading
 from forensics.core.sanitise import one_line
@@ -259,7 +259,6 @@ def classed(classified: Classification) -> dict[str, Any]:
 
 def basis_row(piece: ClassEvidence) -> BasisRow:
     """One piece of evidence; `weighs` is false for a claim that may not lower and tries to."""
-    lowers = piece.effect is Effect.NONE
     return BasisRow(
         source=piece.source.value,
         tier=piece.tier.name.lower(),
@@ -269,7 +268,7 @@ def basis_row(piece: ClassEvidence) -> BasisRow:
         scope=None if piece.scope is None else piece.scope.value,
         rule=piece.rule,
         locator=place(piece.locator),
-        weighs=not lowers or may_lower(piece),
+        weighs=weighs(piece),
     )
 
 
