@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from forensics.analysis.run import TraceAnalysis
+    from forensics.analysis.source_tools import SourceTool
     from forensics.core.policy import Policy
     from forensics.rules.engine import RuleSet
 
@@ -60,6 +61,23 @@ def classify_tools(tools: Iterable[ToolFacts], rules: RuleSet, policy: Policy) -
 def classify_calls(calls: Iterable[CallFacts], rules: RuleSet, policy: Policy) -> tuple[Classified, ...]:
     """The class of each call: what is known of its tool, and what its arguments and result show."""
     return tuple(Classified(c.tool.name, c.tool.server, resolve(_call_evidence(c, rules, policy))) for c in calls)
+
+
+def with_code(tools: Iterable[Classified], source: Iterable[SourceTool]) -> tuple[Classified, ...]:
+    """The same tools, each with what the source of a tool of that name does. Code only raises, so a name that means
+    another tool by chance lowers nothing.
+    """
+    code: dict[str, list[ClassEvidence]] = {}
+    for one in source:
+        code.setdefault(one.facts.name, []).extend(one.code)
+    return tuple(
+        tool if not code.get(tool.name) else _joined(tool, (*tool.classification.evidence, *code[tool.name]))
+        for tool in tools
+    )
+
+
+def _joined(tool: Classified, pieces: tuple[ClassEvidence, ...]) -> Classified:
+    return Classified(tool.name, tool.server, resolve(pieces))
 
 
 def _call_evidence(call: CallFacts, rules: RuleSet, policy: Policy) -> tuple[ClassEvidence, ...]:

@@ -72,6 +72,7 @@ class Source(StrEnum):
     ARGUMENTS = "arguments"
     RESULT = "result"
     BEHAVIOUR = "behaviour"
+    CODE = "code"
 
 
 class RestsOn(StrEnum):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Rule = WordRule | ToolRule | ShapeRule
 FOLDERS = ("words", "tools", "handles")
-TABLES = ("proofs",)
+TABLES = ("proofs", "source")
 """Folders whose files are no packs and decide all the same: they count in the digest."""
 
 

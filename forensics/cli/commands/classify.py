@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +14,7 @@ from forensics.core.sanitise import one_line
 
 if TYPE_CHECKING:
     from forensics.analysis.inventory import Classified
+    from forensics.analysis.source_tools import SourceTool
     from forensics.api import Examination
     from forensics.core.policy import Policy
     from forensics.report.documents import ClassificationDocument
@@ -23,6 +25,7 @@ Examples:
   forensics classify trace.json
   forensics classify --tools tools.json --policy team.yaml
   forensics classify --calls calls.jsonl --format jsonl
+  forensics classify --source tools/ trace.json
 
 \b
 --tools reads JSON lines, one tool a line (name; and server, description,
@@ -30,6 +33,9 @@ input_schema, output_schema, annotations, replay_class, http where known),
 TSV with the same names in its first line, or what an MCP server answers to
 tools/list.
 --calls reads JSON lines (tool, arguments; and server, result where known).
+--source reads Python files (parsed, never imported or run): alone it lists
+the tools in them; beside EVIDENCE or --tools it adds what their code calls,
+with file and line.
 """
 _UNTOLD = 3
 
@@ -38,27 +44,47 @@ _UNTOLD = 3
 @click.argument("evidence", required=False)
 @click.option("--tools", metavar="FILE", help="Classify the tools of an inventory.")
 @click.option("--calls", metavar="FILE", help="Classify the calls of a list.")
+@click.option("--source", metavar="PATH", help="Add what the code of the tools calls (Python).")
 @shared(*JUDGING, *READING, formats=("text", "json", "jsonl"))
-def command(evidence: str | None, tools: str | None, calls: str | None, settings: Settings) -> int:
+def command(evidence: str | None, tools: str | None, calls: str | None, source: str | None, settings: Settings) -> int:
     """Say what each tool or call does to the world, with the evidence.
 
-    Give EVIDENCE (a file, a folder, a glob or - for standard input), or --tools, or --calls.
+    Give EVIDENCE (a file, a folder, a glob or - for standard input), --tools, --calls or --source.
     """
-    if sum(given is not None for given in (evidence, tools, calls)) != 1:
-        raise click.UsageError("Give one of EVIDENCE, --tools FILE and --calls FILE.")
+    given = sum(one is not None for one in (evidence, tools, calls))
+    if given > 1 or (given == 0 and source is None):
+        raise click.UsageError("Give one of EVIDENCE, --tools FILE and --calls FILE, or --source PATH.")
+    if calls is not None and source is not None:
+        raise click.UsageError("--source speaks of tools: give it alone, or with EVIDENCE or --tools.")
+    code, unread = ((), 0) if source is None else _code(source)
     if evidence is not None:
-        return _of_traces(evidence, settings)
-    _say(_of_files(tools, calls, settings), settings)
-    return 0
+        return max(_of_traces(evidence, code, settings), unread)
+    _say(_of_files(tools, calls, code, settings), settings)
+    return unread
 
 
-def _of_traces(evidence: str, settings: Settings) -> int:
-    from forensics.analysis.inventory import classify_traces
+def _code(where: str) -> tuple[tuple[SourceTool, ...], int]:
+    """The tools in the source, and the exit code for files that could not be read, which are named."""
+    from forensics.analysis.source_modules import read_modules
+    from forensics.analysis.source_tools import source_tools
+    from forensics.errors import CorruptEvidenceError
+
+    path = Path(where)
+    if not path.exists():
+        raise CorruptEvidenceError(f"{path.name} is not there", hint="name a *.py file, or a folder of them")
+    modules, faults = read_modules(path)
+    for fault in faults:
+        click.echo(f"Error: {one_line(fault, 400)}", err=True)
+    return source_tools(modules), _UNTOLD if faults else 0
+
+
+def _of_traces(evidence: str, code: tuple[SourceTool, ...], settings: Settings) -> int:
+    from forensics.analysis.inventory import classify_traces, with_code
     from forensics.api import examine
 
     with working(settings):
         examination = examine(evidence, settings.options())
-        tools = classify_traces(examination.analyses)
+        tools = with_code(classify_traces(examination.analyses), code)
     _say(_document(tools, (), examination.policy, examination.rules), settings)
     return complain(examination)
 
@@ -73,14 +99,18 @@ def complain(examination: Examination) -> int:
     return _UNTOLD if unread or not examination.analyses else 0
 
 
-def _of_files(tools: str | None, calls: str | None, settings: Settings) -> ClassificationDocument:
-    from forensics.analysis.inventory import classify_calls, classify_tools, read_calls, read_tools
+def _of_files(
+    tools: str | None, calls: str | None, code: tuple[SourceTool, ...], settings: Settings
+) -> ClassificationDocument:
+    from forensics.analysis.inventory import classify_calls, classify_tools, read_calls, read_tools, with_code
     from forensics.rules import load_policy, load_rules
 
     options = settings.options()
     rules, policy = load_rules(options.rules), load_policy(options.policy, options.date())
     with working(settings):
-        listed = () if tools is None else classify_tools(read_tools(*_content(tools)), rules, policy)
+        known = () if tools is None else read_tools(*_content(tools))
+        alone = tuple(one.facts for one in code) if tools is None and calls is None else ()
+        listed = with_code(classify_tools((*known, *alone), rules, policy), code)
         called = () if calls is None else classify_calls(read_calls(*_content(calls)), rules, policy)
     return _document(listed, called, policy, rules)
 
