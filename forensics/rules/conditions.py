@@ -100,8 +100,16 @@ def _globs(pattern: str, value: str) -> bool:
 
 def resolve_pointer(value: object, pointer: str, default: object = None) -> object:
     """The value at a JSON Pointer (RFC 6901), or `default` when nothing stands there."""
-    for token in pointer_tokens(pointer):
-        if isinstance(value, Mapping) and token in value:
+    return _resolve(value, pointer_tokens(pointer), default)
+
+
+def _resolve(value: object, tokens: tuple[str, ...], default: object) -> object:
+    for token in tokens:
+        if isinstance(value, dict):  # first, because asking about Mapping is slow
+            if token not in value:
+                return default
+            value = value[token]
+        elif isinstance(value, Mapping) and token in value:
             value = value[token]
         elif isinstance(value, (list, tuple)) and token.isdecimal() and token.isascii() and int(token) < len(value):
             value = value[int(token)]
@@ -120,58 +128,63 @@ def pointer_tokens(pointer: str) -> tuple[str, ...]:
     return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/"))
 
 
-def needed_keys(condition: Condition, member: str) -> frozenset[str] | None:
-    """Keys (as words) of which the object at the subject's `member` must have one for the condition to hold; None when
-    that can't be told. What lets a rule set skip most rules without asking them.
+def needed_keys(condition: Condition, *place: str) -> frozenset[str] | None:
+    """Keys (as words) of which the object at this place of the subject must have one for the condition to hold; None
+    when that can't be told. What lets a rule set skip most rules without asking them.
     """
-    found = [keys for keys in (_own_keys(condition, member), _any_keys(condition, member)) if keys is not None]
-    found += [keys for part in condition.all if (keys := needed_keys(part, member)) is not None]
+    found = [keys for keys in (_own_keys(condition, place), _any_keys(condition, place)) if keys is not None]
+    found += [keys for part in condition.all if (keys := needed_keys(part, *place)) is not None]
     return min(found, key=len, default=None)
 
 
-def _own_keys(condition: Condition, member: str) -> frozenset[str] | None:
+def _own_keys(condition: Condition, place: tuple[str, ...]) -> frozenset[str] | None:
     if condition.at is None or condition.present is False:
         return None
     keys: set[str] = set()
     for pointer in (condition.at,) if isinstance(condition.at, str) else condition.at:
-        first, *rest = pointer_tokens(pointer)
-        if first != member or rest[:1] == ["*"] or not (rest or condition.keys):
+        tokens = pointer_tokens(pointer)
+        rest = tokens[len(place) :]
+        if tokens[: len(place)] != place or rest[:1] == ("*",) or not (rest or condition.keys):
             return None
         keys |= {key_words(rest[0])} if rest else {key_words(key) for key in condition.keys}
     return frozenset(keys)
 
 
-def _any_keys(condition: Condition, member: str) -> frozenset[str] | None:
-    parts = [needed_keys(part, member) for part in condition.any]
+def _any_keys(condition: Condition, place: tuple[str, ...]) -> frozenset[str] | None:
+    parts = [needed_keys(part, *place) for part in condition.any]
     known = [part for part in parts if part is not None]
     return frozenset().union(*known) if parts and len(known) == len(parts) else None
 
 
 def _value_test(condition: Condition) -> Predicate:
     pointers = (condition.at,) if isinstance(condition.at, str) else condition.at or ()
+    places = tuple(map(pointer_tokens, pointers))
     test = _test_of(condition)
     keys = frozenset(" ".join(split_words(key)) for key in condition.keys)
 
     def holds(subject: Subject) -> bool:
-        return any(test(value) for pointer in pointers for value in _values(subject, pointer, keys))
+        return any(test(value) for tokens in places for value in _values(subject, tokens, keys))
 
     return holds
 
 
-def _values(subject: Subject, pointer: str, keys: frozenset[str]) -> Iterator[object]:
-    for value in _resolve_all(subject, pointer):
+def _values(subject: Subject, tokens: tuple[str, ...], keys: frozenset[str]) -> Iterator[object]:
+    if "*" not in tokens:
+        value = _resolve(subject, tokens, _MISSING)
+        yield from _members(value, keys) if keys else (value,)
+        return
+    for value in _resolve_all(subject, tokens):
         yield from _members(value, keys) if keys else (value,)
 
 
-def _resolve_all(value: object, pointer: str) -> Iterator[object]:
+def _resolve_all(value: object, tokens: tuple[str, ...]) -> Iterator[object]:
     """What stands at a pointer in which a token `*` means every member."""
-    if "*" not in pointer:
-        yield resolve_pointer(value, pointer, _MISSING)
+    if "*" not in tokens:
+        yield _resolve(value, tokens, _MISSING)
         return
-    before, _, after = pointer.partition("/*")
-    container = resolve_pointer(value, before, _MISSING)
-    for member in _children(container):
-        yield from _resolve_all(member, after)
+    star = tokens.index("*")
+    for member in _children(_resolve(value, tokens[:star], _MISSING)):
+        yield from _resolve_all(member, tokens[star + 1 :])
 
 
 def _children(container: object) -> Iterable[object]:
@@ -213,9 +226,12 @@ def _test_of(condition: Condition) -> Callable[[object], bool]:
         tests.append(_has_verb(frozenset(condition.verbs)))
     if condition.phrases:
         tests.append(_has_phrase(phrase_pattern(condition.phrases)))
-    if condition.present is not False:
-        tests.insert(0, lambda value: value is not _MISSING)
-    return lambda value: all(test(value) for test in tests)
+    if condition.present is False:
+        return lambda value: all(test(value) for test in tests)
+    if len(tests) == 1:
+        only = tests[0]
+        return lambda value: value is not _MISSING and only(value)
+    return lambda value: value is not _MISSING and all(test(value) for test in tests)
 
 
 def _present(value: object) -> bool:

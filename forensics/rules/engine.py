@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from forensics.core.classes import ClassEvidence, Effect, Scope, Source, Stability, Tier, ToolFacts
-from forensics.rules.conditions import Predicate, compile_condition, glob, resolve_pointer, same_json
+from forensics.rules.conditions import (
+    Predicate,
+    compile_condition,
+    glob,
+    key_words,
+    needed_keys,
+    resolve_pointer,
+    same_json,
+)
 from forensics.rules.descriptions import DescriptionReader
 from forensics.rules.members import Holding, MemberRules
 from forensics.rules.model import Pack, ToolRule
@@ -34,6 +42,7 @@ _CACHE = 65536
 _RESULT_TEXT_LIMIT = 1024 * 1024
 _MISSING = object()
 _MADE = "schema.output.made"
+_SCHEMAS = (("input_schema", "properties"), ("output_schema", "properties"))
 _TOOL_SOURCES = ("declaration", "pack", "schema", "name", "description")
 
 
@@ -62,6 +71,7 @@ class RuleSet:
         self._shapes = Shapes(tuple(rule for pack in packs for rule in pack.shapes))
         rules = [_compiled(rule, pack.pack) for pack in packs for rule in pack.tools]
         self._tool_rules = tuple(c for c in rules if c.rule.source in _TOOL_SOURCES)
+        self._schema_needs = {place: [needed_keys(c.rule.when, *place) for c in self._tool_rules] for place in _SCHEMAS}
         self.call_rules = _member_rules("arguments", rules)
         self.result_rules = _member_rules("result", rules)
         words = frozenset(rule.id for pack in packs for rule in pack.words if rule.proof)
@@ -114,7 +124,7 @@ class RuleSet:
     def _said_of(self, facts: ToolFacts, policy: Policy) -> Iterator[ClassEvidence]:
         yield from (_operator(entry) for entry in _entries(policy, facts) if not entry.arguments)
         subject = _subject(facts)
-        spoken = _speaking([c for c in self._tool_rules if c.holds(subject)], facts, policy)
+        spoken = _speaking([c for c in self._asked(subject) if c.holds(subject)], facts, policy)
         silenced = _silenced(self._tool_rules, spoken)
         yield from spoken
         for hit in self._names.read(facts.name):
@@ -123,6 +133,15 @@ class RuleSet:
         for hit in self._descriptions.read(facts.description or ""):
             if hit.rule.id not in silenced:
                 yield _words(hit, Source.DESCRIPTION, "description", facts)
+
+    def _asked(self, subject: Mapping[str, object]) -> Iterator[_Compiled]:
+        """The rules that may hold: not those about members of a schema that it has not."""
+        skipped: set[int] = set()
+        for place, needs in self._schema_needs.items():
+            members = resolve_pointer(subject, "/" + "/".join(place))
+            there = {key_words(key) for key in members if isinstance(key, str)} if isinstance(members, dict) else set()
+            skipped.update(i for i, needed in enumerate(needs) if needed is not None and needed.isdisjoint(there))
+        return (c for i, c in enumerate(self._tool_rules) if i not in skipped)
 
 
 class _MemberRules(msgspec.Struct, frozen=True):
