@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -17,17 +17,20 @@ from forensics.analysis.returned import minted_by_call
 from forensics.core.classes import ClassEvidence, Classification, Source, ToolFacts, resolve
 from forensics.core.jsonvalue import decode, unfold
 from forensics.errors import CorruptEvidenceError
-from forensics.proofs.calls import answer
+from forensics.proofs.calls import answerable, proof_of, without
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from forensics.analysis.run import TraceAnalysis
     from forensics.analysis.source_tools import SourceTool
     from forensics.core.policy import Policy
-    from forensics.rules.engine import RuleSet
+    from forensics.rules.engine import Heard, RuleSet
 
 _FAULTS_SHOWN = 20
+_REMEMBERED = 65536
+_LONGEST = 4096  # bytes of a line that is remembered
+_Read = TypeVar("_Read")
 _FIELD_LIMIT = 64 * 1024 * 1024  # bytes of one TSV field: a tool's input schema
 
 
@@ -59,8 +62,53 @@ def classify_tools(tools: Iterable[ToolFacts], rules: RuleSet, policy: Policy) -
 
 
 def classify_calls(calls: Iterable[CallFacts], rules: RuleSet, policy: Policy) -> tuple[Classified, ...]:
-    """The class of each call: what is known of its tool, and what its arguments and result show."""
-    return tuple(Classified(c.tool.name, c.tool.server, resolve(_call_evidence(c, rules, policy))) for c in calls)
+    """The class of each call: what is known of its tool, and what its arguments and result show. The same call twice
+    costs once.
+    """
+    tools: dict[int, _CalledTool] = {}
+    known: dict[int, Classified] = {}
+    listed = tuple(calls)  # keeps every call alive, so that an id names one
+    for call in listed:
+        if id(call) not in known:
+            tool = tools.get(id(call.tool)) or tools.setdefault(id(call.tool), _CalledTool(call.tool, rules, policy))
+            known[id(call)] = tool.classify(call)
+    return tuple([known[id(call)] for call in listed])
+
+
+class _CalledTool:
+    """One tool with what is said of it, and the classes that its calls were given by what spoke about them."""
+
+    def __init__(self, facts: ToolFacts, rules: RuleSet, policy: Policy) -> None:
+        self._facts = facts
+        self._rules = rules
+        self._base = rules.tool_evidence(facts, policy)
+        self._calls = rules.calls_of(facts, policy)
+        self._said: dict[Heard, tuple[ClassEvidence, ...]] = {}
+        self._known: dict[tuple[Heard, ClassEvidence | None], Classified] = {}
+
+    def classify(self, call: CallFacts) -> Classified:
+        """The class of one call of this tool."""
+        has_result = call.result is not msgspec.UNSET
+        heard = self._calls.heard(call.arguments, call.result) if has_result else self._calls.heard(call.arguments)
+        said = self._said.get(heard)
+        if said is None:
+            said = self._said[heard] = (*self._base, *self._calls.evidence(heard))
+        runs_text = answerable(said, self._rules.answered_by_proof)
+        proof = proof_of(self._facts, call.arguments, call.dialect) if runs_text else None
+        known = self._known.get((heard, proof))
+        if known is None:
+            pieces = said if proof is None else (*without(said, self._rules.answered_by_proof), proof)
+            known = self._known[heard, proof] = _classified(self._facts, pieces)
+        return self._with_minted(known, call) if has_result else known
+
+    def _with_minted(self, known: Classified, call: CallFacts) -> Classified:
+        classified = known.classification
+        minted = minted_by_call(call.arguments, call.result, classified.effect, self._rules)
+        return known if not minted else _classified(self._facts, (*classified.evidence, *minted))
+
+
+def _classified(facts: ToolFacts, pieces: tuple[ClassEvidence, ...]) -> Classified:
+    return Classified(facts.name, facts.server, resolve(pieces))
 
 
 def with_code(tools: Iterable[Classified], source: Iterable[SourceTool]) -> tuple[Classified, ...]:
@@ -71,25 +119,9 @@ def with_code(tools: Iterable[Classified], source: Iterable[SourceTool]) -> tupl
     for one in source:
         code.setdefault(one.facts.name, []).extend(one.code)
     return tuple(
-        tool if not code.get(tool.name) else _joined(tool, (*tool.classification.evidence, *code[tool.name]))
+        Classified(tool.name, tool.server, resolve((*tool.classification.evidence, *code.get(tool.name, ()))))
         for tool in tools
     )
-
-
-def _joined(tool: Classified, pieces: tuple[ClassEvidence, ...]) -> Classified:
-    return Classified(tool.name, tool.server, resolve(pieces))
-
-
-def _call_evidence(call: CallFacts, rules: RuleSet, policy: Policy) -> tuple[ClassEvidence, ...]:
-    said = (
-        *rules.tool_evidence(call.tool, policy),
-        *rules.call_evidence(call.tool, call.arguments, policy),
-        *(() if call.result is msgspec.UNSET else rules.result_evidence(call.tool, call.arguments, call.result)),
-    )
-    known = answer(said, call.tool, call.arguments, rules.answered_by_proof, call.dialect)
-    if call.result is msgspec.UNSET:
-        return known
-    return (*known, *minted_by_call(call.arguments, call.result, resolve(known).effect, rules))
 
 
 def classify_traces(analyses: Sequence[TraceAnalysis]) -> tuple[Classified, ...]:
@@ -130,12 +162,15 @@ def read_tools(data: bytes, name: str) -> tuple[ToolFacts, ...]:
         listed = [whole.value]  # one tool, written over many lines
     if listed is not None:
         return _all([(number, _from_json(item)) for number, item in enumerate(listed, 1)], name, "tool")
-    return _all([(number, _from_json(item)) for number, item in _json_lines(data, name)], name)
+    return _all(list(_lines(data, name, _from_json)), name)
 
 
 def read_calls(data: bytes, name: str) -> tuple[CallFacts, ...]:
-    """The calls of a list, one JSON object a line. Raises CorruptEvidenceError naming every line that is none."""
-    return _all([(number, _call(item)) for number, item in _json_lines(data, name)], name)
+    """The calls of a list, one JSON object a line. Raises CorruptEvidenceError naming every line that is none. Equal
+    lines give one and the same object, and so do the tools of calls that say no more of theirs than its name.
+    """
+    tools: dict[tuple[str, str | None], ToolFacts] = {}
+    return _all(list(_lines(data, name, lambda item: _call(item, tools))), name)
 
 
 def _all(found: list[tuple[int, Any]], name: str, unit: str = "line") -> tuple[Any, ...]:
@@ -149,16 +184,29 @@ def _all(found: list[tuple[int, Any]], name: str, unit: str = "line") -> tuple[A
     return tuple(one for _, one in found)
 
 
-def _json_lines(data: bytes, name: str) -> Iterator[tuple[int, Any]]:
+def _lines(data: bytes, name: str, read: Callable[[object], _Read]) -> Iterator[tuple[int, _Read]]:
+    """What is read of each JSON line, once for equal lines. Raises CorruptEvidenceError for a line that is no JSON."""
+    known: dict[bytes, _Read] = {}
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
-        if not line.strip():
-            continue
-        decoded = decode(line)
-        twice = [fault.message for fault in decoded.faults if fault.code == "duplicate_key"]
-        if decoded.error or twice:
-            message = f"{name}: line {number}: {decoded.error or twice[0]}"
-            raise CorruptEvidenceError(message, hint="one JSON object a line")
-        yield number, decoded.value
+        found = known.get(line)
+        if found is None:
+            if not line.strip():
+                continue
+            found = read(_decoded(line, number, name))
+            if len(known) >= _REMEMBERED:
+                known.clear()
+            if len(line) <= _LONGEST:
+                known[line] = found
+        yield number, found
+
+
+def _decoded(line: bytes, number: int, name: str) -> object:
+    decoded = decode(line)
+    twice = [fault.message for fault in decoded.faults if fault.code == "duplicate_key"]
+    if decoded.error or twice:
+        message = f"{name}: line {number}: {decoded.error or twice[0]}"
+        raise CorruptEvidenceError(message, hint="one JSON object a line")
+    return decoded.value
 
 
 def _listed(value: object) -> list[Any] | None:
@@ -226,12 +274,14 @@ def _from_json(item: object) -> ToolFacts | None:
     )
 
 
-def _call(item: object) -> CallFacts | None:
+def _call(item: object, tools: dict[tuple[str, str | None], ToolFacts]) -> CallFacts | None:
     if not isinstance(item, dict):
         return None
     tool = _from_json({**item, "name": item.get("tool") or item.get("name")})
     if tool is None:
         return None
+    if tool == ToolFacts(tool.name, tool.server):
+        tool = tools.setdefault((tool.name, tool.server), tool)
     arguments = unfold(item.get("arguments", item.get("args")))
     result = unfold(item["result"]) if "result" in item else msgspec.UNSET
     return CallFacts(tool, arguments, result, _text(item, "dialect"))
