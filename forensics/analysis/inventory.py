@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from forensics.core.policy import Policy
     from forensics.rules.engine import Heard, RuleSet
 
+_FACTS = frozenset(
+    {"function", "tool_name", "description", "input_schema", "inputSchema", "parameters", "output_schema"}
+)
+_FACTS |= {"outputSchema", "annotations", "replay_class", "tool_type", "http"}
 _FAULTS_SHOWN = 20
 _REMEMBERED = 65536
 _LONGEST = 4096  # bytes of a line that is remembered
@@ -42,7 +47,7 @@ class Classified(msgspec.Struct, frozen=True):
     classification: Classification
 
 
-class CallFacts(msgspec.Struct, frozen=True):
+class CallFacts(msgspec.Struct, frozen=True, gc=False):
     """One call as it was listed: its tool, its arguments, its result where one is given (UNSET: none), and the dialect
     of the text that it runs (a database, a shell) where that is said.
     """
@@ -156,9 +161,9 @@ def read_tools(data: bytes, name: str) -> tuple[ToolFacts, ...]:
     """The tools of an inventory. Raises CorruptEvidenceError naming every line that is none."""
     if _is_table(data):
         return _all([(number, _from_table(row)) for number, row in _table(data, name)], name)
-    whole = decode(data)
-    listed = None if whole.error else _listed(whole.value)
-    if listed is None and not whole.faults and _from_json(whole.value) is not None:
+    whole = None if _is_lines(data) else decode(data)
+    listed = None if whole is None or whole.error else _listed(whole.value)
+    if listed is None and whole is not None and not whole.faults and _from_json(whole.value) is not None:
         listed = [whole.value]  # one tool, written over many lines
     if listed is not None:
         return _all([(number, _from_json(item)) for number, item in enumerate(listed, 1)], name, "tool")
@@ -169,7 +174,7 @@ def read_calls(data: bytes, name: str) -> tuple[CallFacts, ...]:
     """The calls of a list, one JSON object a line. Raises CorruptEvidenceError naming every line that is none. Equal
     lines give one and the same object, and so do the tools of calls that say no more of theirs than its name.
     """
-    tools: dict[tuple[str, str | None], ToolFacts] = {}
+    tools: dict[tuple[object, object], ToolFacts] = {}
     return _all(list(_lines(data, name, lambda item: _call(item, tools))), name)
 
 
@@ -227,6 +232,12 @@ def _is_table(data: bytes) -> bool:
     return b"\t" in head and not head.lstrip().startswith((b"{", b"["))
 
 
+def _is_lines(data: bytes) -> bool:
+    """Whether the first line is a JSON document of its own, and others follow."""
+    first, _, rest = data.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
+    return bool(rest.strip()) and not decode(first).error
+
+
 def _table(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     csv.field_size_limit(_FIELD_LIMIT)
     reader = csv.DictReader(io.StringIO(data.decode("utf-8-sig", "backslashreplace"), newline=""), delimiter="\t")
@@ -274,14 +285,18 @@ def _from_json(item: object) -> ToolFacts | None:
     )
 
 
-def _call(item: object, tools: dict[tuple[str, str | None], ToolFacts]) -> CallFacts | None:
+def _call(item: object, tools: dict[tuple[object, object], ToolFacts]) -> CallFacts | None:
     if not isinstance(item, dict):
         return None
-    tool = _from_json({**item, "name": item.get("tool") or item.get("name")})
+    name, server = item.get("tool") or item.get("name"), item.get("server")
+    plain = _FACTS.isdisjoint(item) and isinstance(name, str) and isinstance(server, (str, NoneType))
+    tool = tools.get((name, server)) if plain else None
+    if tool is None:
+        tool = _from_json({**item, "name": name})
     if tool is None:
         return None
-    if tool == ToolFacts(tool.name, tool.server):
-        tool = tools.setdefault((tool.name, tool.server), tool)
+    if plain:
+        tools[name, server] = tool
     arguments = unfold(item.get("arguments", item.get("args")))
     result = unfold(item["result"]) if "result" in item else msgspec.UNSET
     return CallFacts(tool, arguments, result, _text(item, "dialect"))

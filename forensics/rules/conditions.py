@@ -156,6 +156,31 @@ def _any_keys(condition: Condition, place: tuple[str, ...]) -> frozenset[str] | 
     return frozenset().union(*known) if parts and len(known) == len(parts) else None
 
 
+def needed_words(condition: Condition, pointer: str) -> frozenset[str] | None:
+    """Words of which the text at this pointer must hold one for the condition to hold; None when that can't be told."""
+    found = [words for part in condition.all if (words := needed_words(part, pointer)) is not None]
+    if condition.at == pointer and condition.words and condition.present is not False:
+        found.append(frozenset(condition.words))
+    parts = [needed_words(part, pointer) for part in condition.any]
+    known = [part for part in parts if part is not None]
+    if parts and len(known) == len(parts):
+        found.append(frozenset().union(*known))
+    return min(found, key=len, default=None)
+
+
+def needed_root(condition: Condition) -> str | None:
+    """The member of the subject that must be there, and not empty, for the condition to hold; None where none must."""
+    if condition.at is not None and condition.present is not False:
+        pointers = (condition.at,) if isinstance(condition.at, str) else condition.at
+        roots = {pointer_tokens(pointer)[:1] for pointer in pointers}
+        if len(roots) == 1:
+            return next(iter(next(iter(roots))), None)
+    parts = [needed_root(part) for part in condition.any]
+    if parts and len(set(parts)) == 1 and parts[0] is not None:
+        return parts[0]
+    return next((root for part in condition.all if (root := needed_root(part)) is not None), None)
+
+
 def _value_test(condition: Condition) -> Predicate:
     pointers = (condition.at,) if isinstance(condition.at, str) else condition.at or ()
     places = tuple(map(pointer_tokens, pointers))

@@ -20,6 +20,8 @@ from forensics.rules.conditions import (
     glob,
     key_words,
     needed_keys,
+    needed_root,
+    needed_words,
     resolve_pointer,
     same_json,
 )
@@ -30,7 +32,7 @@ from forensics.rules.names import NameReader
 from forensics.rules.outputs import made_member
 from forensics.rules.packs import extra_files, read_packs, shipped_files, shipped_tables
 from forensics.rules.shapes import Shapes
-from forensics.rules.words import Hit, Lexicon
+from forensics.rules.words import Hit, Lexicon, split_words
 
 if TYPE_CHECKING:
     import datetime
@@ -42,6 +44,7 @@ _CACHE = 65536
 _RESULT_TEXT_LIMIT = 1024 * 1024
 _MISSING = object()
 _MADE = "schema.output.made"
+_NAME_LIMIT = 4096
 _SCHEMAS = (("input_schema", "properties"), ("output_schema", "properties"))
 _TOOL_SOURCES = ("declaration", "pack", "schema", "name", "description")
 
@@ -71,7 +74,7 @@ class RuleSet:
         self._shapes = Shapes(tuple(rule for pack in packs for rule in pack.shapes))
         rules = [_compiled(rule, pack.pack) for pack in packs for rule in pack.tools]
         self._tool_rules = tuple(c for c in rules if c.rule.source in _TOOL_SOURCES)
-        self._schema_needs = {place: [needed_keys(c.rule.when, *place) for c in self._tool_rules] for place in _SCHEMAS}
+        self._index = _ToolIndex(self._tool_rules)
         self.call_rules = _member_rules("arguments", rules)
         self.result_rules = _member_rules("result", rules)
         words = frozenset(rule.id for pack in packs for rule in pack.words if rule.proof)
@@ -124,7 +127,7 @@ class RuleSet:
     def _said_of(self, facts: ToolFacts, policy: Policy) -> Iterator[ClassEvidence]:
         yield from (_operator(entry) for entry in _entries(policy, facts) if not entry.arguments)
         subject = _subject(facts)
-        spoken = _speaking([c for c in self._asked(subject) if c.holds(subject)], facts, policy)
+        spoken = _speaking([c for c in self._index.asked(subject) if c.holds(subject)], facts, policy)
         silenced = _silenced(self._tool_rules, spoken)
         yield from spoken
         for hit in self._names.read(facts.name):
@@ -134,14 +137,37 @@ class RuleSet:
             if hit.rule.id not in silenced:
                 yield _words(hit, Source.DESCRIPTION, "description", facts)
 
-    def _asked(self, subject: Mapping[str, object]) -> Iterator[_Compiled]:
-        """The rules that may hold: not those about members of a schema that it has not."""
-        skipped: set[int] = set()
-        for place, needs in self._schema_needs.items():
-            members = resolve_pointer(subject, "/" + "/".join(place))
+
+class _ToolIndex:
+    """Which rules may hold for a tool at all? Most need a word in its name, a member of its schema or a fact that few
+    tools have; those are left out without being asked.
+    """
+
+    def __init__(self, rules: tuple[_Compiled, ...]) -> None:
+        self._rules = rules
+        self._words = _needing(needed_words(c.rule.when, "/tool") for c in rules)
+        self._keys = {place: _needing(needed_keys(c.rule.when, *place) for c in rules) for place in _SCHEMAS}
+        self._roots: dict[str, list[int]] = {}
+        for number, compiled in enumerate(rules):
+            root = needed_root(compiled.rule.when)
+            if root is not None:
+                self._roots.setdefault(root, []).append(number)
+
+    def asked(self, subject: Mapping[str, object]) -> Iterator[_Compiled]:
+        """The rules to ask, in their order."""
+        skipped = {number for root, numbers in self._roots.items() if not subject.get(root) for number in numbers}
+        words = split_words(str(subject["tool"])[:_NAME_LIMIT])
+        skipped.update(number for number, needed in self._words if needed.isdisjoint(words))
+        for place, needs in self._keys.items():
+            schema = subject[place[0]]
+            members = schema.get(place[1]) if isinstance(schema, dict) else None
             there = {key_words(key) for key in members if isinstance(key, str)} if isinstance(members, dict) else set()
-            skipped.update(i for i, needed in enumerate(needs) if needed is not None and needed.isdisjoint(there))
-        return (c for i, c in enumerate(self._tool_rules) if i not in skipped)
+            skipped.update(number for number, needed in needs if needed.isdisjoint(there))
+        return (compiled for number, compiled in enumerate(self._rules) if number not in skipped)
+
+
+def _needing(needs: Iterable[frozenset[str] | None]) -> list[tuple[int, frozenset[str]]]:
+    return [(number, needed) for number, needed in enumerate(needs) if needed is not None]
 
 
 class _MemberRules(msgspec.Struct, frozen=True):
