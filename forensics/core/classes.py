@@ -50,6 +50,11 @@ class Scope(StrEnum):
     EXTERNAL = "external"
     UNKNOWN = "unknown"
 
+    @property
+    def contained(self) -> bool:
+        """Whether a sandbox can hold the effect: the state of the session, and files of the machine."""
+        return self in (Scope.SESSION, Scope.LOCAL)
+
 
 class Tier(IntEnum):
     """Whose word it is: the trace's own claims, the shipped rules and argument proofs, the operator's policy file."""
@@ -301,8 +306,27 @@ def _result(pieces: tuple[ClassEvidence, ...], effect: Effect) -> Stability:
     return join_results(known)
 
 
+_ASIDE = frozenset({Source.SCHEMA, Source.ARGUMENTS, Source.CODE})
+"""Kinds of evidence that show one thing that a tool touches, and not that it touches nothing else."""
+
+
 def _scope(pieces: tuple[ClassEvidence, ...], effect: Effect) -> Scope:
+    """Where the effect lands. A place that a sandbox holds is only named where nobody says that there is more: not by a
+    claim that nobody trusts, and not by an argument beside an act of which no place is known.
+    """
     if effect is Effect.NONE:
         return Scope.NONE
-    order = list(Scope)
-    return max((p.scope for p in pieces if p.scope is not None), key=order.index, default=Scope.UNKNOWN)
+    by_operator = [p.scope for p in pieces if p.tier is Tier.OPERATOR and p.scope is not None]
+    said = [p for p in pieces if p.scope is not None and (may_lower(p) or p.scope is Scope.EXTERNAL)]
+    scopes = by_operator or [p.scope for p in said if p.scope is not None]
+    if not scopes:
+        return Scope.UNKNOWN
+    widest = max(scopes, key=list(Scope).index)
+    return Scope.UNKNOWN if not by_operator and widest.contained and _is_open(pieces, said) else widest
+
+
+def _is_open(pieces: tuple[ClassEvidence, ...], said: list[ClassEvidence]) -> bool:
+    """Whether something else than what gave a place says that the tool writes."""
+    if any(p.source not in _ASIDE for p in said):
+        return False
+    return any(p.effect not in (None, Effect.NONE) and p.source not in _ASIDE for p in pieces)

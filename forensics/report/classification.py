@@ -62,11 +62,13 @@ class _Arguments:
         key = (id(one.classification), one.server)
         made = self._made.get(key)
         if made is None:
-            made = self._made[key] = _row(argue(one.classification, one.server, self._answered))
+            made = self._made[key] = _row(
+                argue(one.classification, one.server, self._answered), sandbox=one.classification.scope.contained
+            )
         return made
 
 
-def _row(argument: Argument) -> ArgumentRow:
+def _row(argument: Argument, *, sandbox: bool) -> ArgumentRow:
     return ArgumentRow(
         speaks_for=list(argument.speaks_for),
         against=list(argument.against),
@@ -74,6 +76,7 @@ def _row(argument: Argument) -> ArgumentRow:
         decided=list(argument.decided),
         missing=list(argument.missing),
         changes=[_change(change) for change in argument.changes],
+        sandbox=sandbox,
     )
 
 

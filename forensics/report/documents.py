@@ -379,6 +379,7 @@ class ArgumentRow(msgspec.Struct, frozen=True, kw_only=True, rename={"speaks_for
     decided: list[int]
     missing: list[str]
     changes: list[ChangeRow]
+    sandbox: bool
 
 
 class ClassifiedTool(Classed, frozen=True, kw_only=True, rename={"class_": "class"}, omit_defaults=True):

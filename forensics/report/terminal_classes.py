@@ -53,7 +53,11 @@ def _one(page: Page, row: Argued, title: str) -> None:
     page.line(Span(f"{mark(row.labels)} {' and '.join(row.labels)}", row.class_), f": {title}", rest="    ")
     if page.detail < 0:
         return
-    scope = "" if row.scope in ("none", "unknown") else f", scope {row.scope}"
+    scope = (
+        ""
+        if row.scope in ("none", "unknown")
+        else f", scope {row.scope}" + (" (a sandbox can hold it)" if row.argument.sandbox else "")
+    )
     page.line(
         f"effect {row.effect}, result {row.result}{scope}; rests on {_RESTS[row.rests_on]}", first="  ", rest="    "
     )

@@ -121,7 +121,9 @@ class RuleSet:
     def _judge_tool(self, facts: ToolFacts, policy: Policy) -> tuple[ClassEvidence, ...]:
         pieces = tuple(self._said_of(facts, policy))
         writes = any(piece.effect not in (None, Effect.NONE) for piece in pieces)
-        made = made_member(facts, self.is_id_key) if writes else None
+        if not writes:  # a place is only of interest where something lands
+            return tuple(p for p in pieces if p.tier is Tier.OPERATOR or (p.effect, p.result) != (None, None))
+        made = made_member(facts, self.is_id_key)
         return pieces if made is None else (*pieces, _made(made, facts))
 
     def _said_of(self, facts: ToolFacts, policy: Policy) -> Iterator[ClassEvidence]:
