@@ -181,6 +181,8 @@ class DescriptionReader:
             found = self._acting.get(word)
             if found is not None:
                 return found
+        if last in self._joiners and after in _TOWARDS and word in self._plain_third:
+            return self._plain_third[word]
         if (not last or last in self._joiners) and after in _OBJECTS:
             return joined.get(word)
         return None
@@ -189,7 +191,7 @@ class DescriptionReader:
         """`old files are purged`; what is said of a thing by a relative or under a condition describes that thing, and
         a tool that will be removed is the tool itself.
         """
-        for index in range(1, len(clause)):
+        for index in range(2, len(clause)):
             rule = self._participles.get(clause[index]) if clause[index - 1] in _PASSIVE else None
             after = clause[index + 1] if index + 1 < len(clause) else ""
             if rule is None or not (after in _ENDS_PASSIVE or after.endswith("ly")):
@@ -199,9 +201,10 @@ class DescriptionReader:
                 yield hit(rule, clause[index])
 
     def _added(self, clause: Clause) -> Iterator[Hit]:
-        """`creating it if there is none` at the start of a clause."""
-        rule = self._gerunds.get(clause[0])
-        if rule is not None and len(clause) > 1 and (clause[1] in _OBJECTS or clause[1] in _TOWARDS):
+        """`creating it if there is none`, `syncing them first` at the start of a clause."""
+        after = clause[1] if len(clause) > 1 else ""
+        rule = (self._acting if after in _OBJECTS else self._gerunds).get(clause[0])
+        if rule is not None and (after in _OBJECTS or after in _TOWARDS):
             yield hit(rule, clause[0])
 
     def _asking(self, sentences: list[Sentence]) -> tuple[Hit, ...]:

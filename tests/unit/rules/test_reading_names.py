@@ -46,6 +46,11 @@ WRITING_DESCRIPTIONS = [
     "Fetches the feed and stores the items in the database.",
     "Permanently deletes the page and returns it.",
     "Downloads the archive to the local disk.",
+    "Lists templates, syncing them from the remote first.",
+    "Fetches a feed and subscribes to it.",
+    "Retrieves messages from the specified queue.",
+    "View a story. The owner is notified.",
+    "Fetches a URL with any HTTP method.",
 ]
 HARMLESS_DESCRIPTIONS = [
     "Gets the cart of a user.",
@@ -54,6 +59,11 @@ HARMLESS_DESCRIPTIONS = [
     "Get a page. Use this before you update or delete it.",
     "Fetches the messages that were sent.",
     "Get the time at which a page was created.",
+    "List what was changed, added or removed recently.",
+    "Get a pull request, including whether it is merged.",
+    "Search logs. Results are sorted by time and can be filtered.",
+    "Fetch a run. If it is still in progress, wait and call this again.",
+    "**DEPRECATED** - use another. This tool will be removed in a future release. Get a page.",
 ]
 
 
