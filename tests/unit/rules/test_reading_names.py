@@ -63,7 +63,7 @@ HARMLESS_DESCRIPTIONS = [
     "Get a pull request, including whether it is merged.",
     "Search logs. Results are sorted by time and can be filtered.",
     "Fetch a run. If it is still in progress, wait and call this again.",
-    "**DEPRECATED** - use another. This tool will be removed in a future release. Get a page.",
+    "Get a page. **DEPRECATED** This tool will be removed in a future release.",
 ]
 
 
