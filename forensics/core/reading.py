@@ -52,7 +52,9 @@ class Reading(msgspec.Struct, frozen=True):
         return bool(self.counts.bad_lines) or any(g.code in _UNREAD for g in self.gaps)
 
 
-_UNREAD = frozenset({"malformed_line", "nul_padding", "container_truncated", "truncated_payload", "encoding"})
+_UNREAD = frozenset(
+    {"malformed_line", "nul_padding", "container_truncated", "truncated_payload", "encoding", "nesting_limit"}
+)
 
 
 class EvidenceBuilder:

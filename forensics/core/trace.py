@@ -168,13 +168,16 @@ class Call(msgspec.Struct, gc=False):
 
 
 class Places:
-    """Where records stand in one evidence: columns of line, offset and length, and the row of a database record."""
+    """Where records stand in one evidence: columns of line, offset and length, the row of a database record, and the
+    member of an archive.
+    """
 
     def __init__(self, evidence: int) -> None:
         self.evidence = evidence
         self._records = array("q")
         self._most = limits().records * _RECORD
         self._row: dict[int, tuple[str, int | str]] = {}
+        self._member: dict[int, str] = {}
 
     def __len__(self) -> int:
         return len(self._records) // _RECORD
@@ -194,6 +197,20 @@ class Places:
         self._row[place] = (table, row)
         return place
 
+    def add_member(self, member: str, length: int, offset: int = 0) -> int:
+        """Note a part of an archive's member; `offset` and `length` count its unpacked bytes."""
+        place = self.add(offset=offset, length=length)
+        self._member[place] = member
+        return place
+
+    def part_of(self, place: int, offset: int, length: int) -> int:
+        """Note a part of a record that has an offset: `offset` counts from its beginning."""
+        _, begins, _ = self._records[place * _RECORD : (place + 1) * _RECORD]
+        member = self._member.get(place)
+        if member is not None:
+            return self.add_member(member, length, max(begins, 0) + offset)
+        return self.add(offset=max(begins, 0) + offset, length=length)
+
     def locator(self, place: int, pointer: str = "") -> Locator:
         """The locator of a place, with a JSON Pointer inside the record."""
         table, row = self._row.get(place, (None, None))
@@ -203,6 +220,7 @@ class Places:
             line=line or None,
             offset=None if offset < 0 else offset,
             length=length or None,
+            member=self._member.get(place),
             table=table,
             row=row,
             pointer=pointer or None,

@@ -18,7 +18,7 @@ from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import NOWHERE, Boundary, StepKind
 from forensics.formats.shared.answers import Answer, read_answer
-from forensics.formats.shared.chat import bad_line, doubts_of, tell
+from forensics.formats.shared.chat import bad_line
 from forensics.formats.shared.draft import UNSETTLED
 from forensics.formats.shared.fields import (
     as_object,
@@ -32,6 +32,7 @@ from forensics.formats.shared.fields import (
 )
 from forensics.formats.shared.lines import Line, lines
 from forensics.formats.shared.plain_records import TRACE_NAMES, Plans, Record, damage_of, kind_of, may_be_calls
+from forensics.formats.shared.telling import doubts_of, tell
 from forensics.formats.shared.vocabulary import parse_message
 from forensics.formats.shared.wholeness import (
     arguments_damage,

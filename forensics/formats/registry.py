@@ -30,6 +30,9 @@ _SHIPPED: dict[str, str] = {
     "langgraph-db": "forensics.formats.langgraph_db",
     "langgraph-history": "forensics.formats.langgraph_history",
     "event-log": "forensics.formats.plain",
+    "agentdojo": "forensics.formats.agentdojo",
+    "tau1": "forensics.formats.tau1",
+    "tau2": "forensics.formats.tau2",
 }
 ENTRY_POINTS = "forensics.formats"
 _REGISTERED: dict[str, Reader] = {}

@@ -11,12 +11,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.build import Spot
-from forensics.core.classes import ToolFacts
-from forensics.core.findings import finding
-from forensics.core.jsonvalue import decode, value_of
-from forensics.core.messages import Doubt, Message
-from forensics.core.sanitise import one_line
-from forensics.core.trace import NOWHERE, StepKind
+from forensics.core.jsonvalue import decode
+from forensics.core.trace import StepKind
 from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.conversation import (
     Conversation,
@@ -28,14 +24,16 @@ from forensics.formats.shared.conversation import (
 )
 from forensics.formats.shared.fields import Fields, call_marks, fields_of, items_of, opens_with, present
 from forensics.formats.shared.lines import BOM, lines
+from forensics.formats.shared.telling import Begun, Doubts, Finder, Offers, asked_in, gone_on, taint, tell
 from forensics.formats.shared.vocabulary import parse_message
-from forensics.formats.shared.wholeness import REDACTED, cut_short, holds_redaction
+from forensics.formats.shared.wholeness import REDACTED, holds_redaction
 
 if TYPE_CHECKING:
     from forensics.core.build import Lane, TraceBuilder
     from forensics.core.jsonvalue import Fault
+    from forensics.core.messages import Message
     from forensics.core.reading import EvidenceBuilder
-    from forensics.core.trace import Payload, Places
+    from forensics.core.trace import Payload
     from forensics.formats.shared.lines import Line
     from forensics.formats.shared.source import Source
 
@@ -71,48 +69,6 @@ def bad_line(build: EvidenceBuilder, line: Line, place: int, message: str) -> No
         build.once(REDACTED, f"line {line.number} was broken by what replaced a value in it", Spot(place))
 
 
-class _Finder:
-    """The places of messages inside a document: each stands after the one before, so one search goes through the file
-    once.
-    """
-
-    def __init__(self, source: Source, places: Places, start: int) -> None:
-        self._source, self._places, self._at = source, places, start
-
-    def place(self, message: Payload) -> int:
-        data = bytes(message)
-        offset = self._source.find(data, self._at)
-        if offset < 0:
-            return NOWHERE
-        self._at = offset + len(data)
-        return self._places.add(offset=offset, length=len(data))
-
-
-class _Begun(msgspec.Struct):
-    """A conversation that was told: its trace, the keys of its messages so far, and the ids of the calls that a
-    recorded answer asked for.
-    """
-
-    trace_id: str
-    keys: list[bytes] = []
-    asked: set[str] = set()
-
-    def goes_on_with(self, keys: list[bytes]) -> bool:
-        """Whether a prompt starts with all that was told."""
-        return keys[: len(self.keys)] == self.keys
-
-    def is_retold_by(self, keys: list[bytes], asked: set[str]) -> bool:
-        """Whether a longer prompt repeats calls that an answer of this conversation asked for, in other words than the
-        answer's own: the same conversation, told differently.
-        """
-        return len(keys) >= len(self.keys) and bool(self.asked & asked)
-
-    def take(self, keys: list[bytes], one: Conversation) -> _Begun:
-        self.keys = keys + [m.key for m in one.answer]
-        self.asked |= {part.recorded_id for m in one.answer for part in m.calls if part.recorded_id}
-        return self
-
-
 class _Walk:
     """The conversations of one evidence, told to the builder."""
 
@@ -121,17 +77,17 @@ class _Walk:
         self.loose: list[tuple[Message, Spot]] = []
         self.loose_taint: str | None = None
         self.locate: Locate = nowhere
-        self.begun: dict[bytes, list[_Begun]] = {}
+        self.begun: dict[bytes, list[Begun]] = {}
         self.ids: set[str] = {""}
-        self.doubted: set[tuple[str, bytes, str]] = set()
-        self.changed: set[tuple[str, str]] = set()
+        self.doubts = Doubts()
+        self.offers = Offers()
 
     def document(self, source: Source, start: int, faults: tuple[Fault, ...]) -> None:
         """The whole file is one JSON value: a conversation, or an array of conversations."""
         body = msgspec.Raw(source.data[start:])
         place = self.build.places.add(offset=start, length=len(source.data) - start)
         tainted = self.build.faults(faults, Spot(place))
-        self.locate = _Finder(source, self.build.places, start).place
+        self.locate = Finder(source, self.build.places, start).place
         items = items_of(body) if opens_with(body, b"[") else []
         if _are_conversations(items):
             for index, item in enumerate(items):
@@ -172,8 +128,8 @@ class _Walk:
         lane = builder.lane()
         for message, spot in self.loose:
             tell(builder, lane, (message,), spot)
-            self._doubt_messages(builder, (message,), spot)
-        _taint(builder, self.loose_taint, self.loose[0][1])
+            self.doubts.note(builder, (message,), spot)
+        taint(builder, self.loose_taint, self.loose[0][1])
 
     def _conversation(self, raw: Payload, spot: Spot, tainted: str | None) -> int:
         """Tell one conversation; returns how many messages it has."""
@@ -188,12 +144,12 @@ class _Walk:
         else:
             tell(builder, lane, one.prompt, spot)
         self._respond(builder, lane, one, spot)
-        self._note_facts(builder, one, spot)
+        self.offers.note(builder, one.tools, spot.down("/tools"))
         self._usage(one)
-        self._doubt_messages(builder, (*one.prompt, *one.answer), spot)
+        self.doubts.note(builder, (*one.prompt, *one.answer), spot)
         for doubt in one.doubts:
             builder.gap(doubt.code, doubt.says, spot.down(doubt.pointer))
-        _taint(builder, tainted, spot, before)
+        taint(builder, tainted, spot, before)
         return len(one.prompt) + len(one.answer)
 
     def _untold(self, one: Conversation, spot: Spot) -> None:
@@ -210,51 +166,23 @@ class _Walk:
         if one.error is not None:
             builder.step(StepKind.ERROR, spot, agent=lane.agent, payload=one.error)
 
-    def _doubt_messages(self, builder: TraceBuilder, messages: tuple[Message, ...], spot: Spot) -> None:
-        """Say what the messages may hide, once for a message that later prompts repeat."""
-        for message in messages:
-            for doubt in doubts_of(message):
-                known = (builder.trace.id, message.key, doubt.says)
-                if known not in self.doubted:
-                    self.doubted.add(known)
-                    where = Spot(message.place if message.place >= 0 else spot.place, spot.pointer + message.pointer)
-                    builder.gap(doubt.code, doubt.says, where.down(doubt.pointer))
-
     def _trace_of(self, one: Conversation) -> tuple[TraceBuilder, Lane, bool]:
         """The trace that this conversation goes on with, or a new one; a longer prompt that starts with all that an
         earlier one held is the same conversation, one request later.
         """
         keys = [m.key for m in one.prompt]
         begun = self.begun.setdefault(keys[0] if keys else b"", [])
-        asked = {part.recorded_id for m in one.prompt for part in m.calls if part.recorded_id}
-        told = next((t for t in begun if t.goes_on_with(keys)), None) or next(
-            (t for t in begun if t.is_retold_by(keys, asked)), None
-        )
+        told = gone_on(begun, keys, asked_in(one.prompt))
         if told is not None and keys:
-            told.take(keys, one)
-            builder = self.build.trace(told.trace_id)
+            told.take(keys, one.answer)
+            builder = self.build.trace(told.name)
             return builder, builder.lane(), True
         trace_id = one.trace_id if one.trace_id not in self.ids else ""
         trace_id = trace_id or f"trace-{len(self.ids) - 1}"
         self.ids.add(trace_id)
-        begun.append(_Begun(trace_id).take(keys, one))
+        begun.append(Begun(trace_id).take(keys, one.answer))
         builder = self.build.trace(trace_id)
         return builder, builder.lane(), False
-
-    def _note_facts(self, builder: TraceBuilder, one: Conversation, spot: Spot) -> None:
-        """What the offered tools say of themselves; the first description of a tool counts, another one is noted."""
-        if one.tools is None:
-            return
-        trace = builder.trace
-        locator = trace.places.locator(spot.place, f"{spot.pointer}/tools")
-        for facts in (facts for item in items_of(one.tools) for facts in tool_facts(item)):
-            first = trace.facts.setdefault(facts.name, msgspec.structs.replace(facts, locator=locator))
-            changed = msgspec.structs.replace(facts, locator=first.locator) != first
-            if changed and (trace.id, facts.name) not in self.changed:
-                self.changed.add((trace.id, facts.name))
-                name = one_line(facts.name, 60)
-                message = f"{name} is described in another way by a later request: the first description counts"
-                builder.note(finding("dialect", message, locators=(locator,)))
 
     def _usage(self, one: Conversation) -> None:
         usage = fields_of(one.usage) if one.usage is not None else {}
@@ -276,58 +204,3 @@ def _are_conversations(items: list[Payload]) -> bool:
 
 
 _STRANGE = "a record that is neither a message nor a list of messages"
-
-
-def doubts_of(message: Message) -> tuple[Doubt, ...]:
-    """What a message may hide: what was not understood in it, and an end that leaves it in part."""
-    why = cut_short(message.finish.split(), calls=bool(message.calls)) if message.says_model else ""
-    return (*message.doubts, Doubt(why)) if why else message.doubts
-
-
-def tell(builder: TraceBuilder, lane: Lane, messages: tuple[Message, ...], spot: Spot) -> None:
-    """A list that is itself the record: nothing in it is a repetition, every message is told in its place."""
-    held = lane.history
-    lane.history = []
-    builder.feed(lane, messages, spot, original=True)
-    lane.history = held + lane.history
-
-
-def _taint(builder: TraceBuilder, tainted: str | None, spot: Spot, start: int = 0) -> None:
-    """A record that can be read in two ways: none of its calls may be injected, and another reading may hold more."""
-    if tainted is None:
-        return
-    builder.gap(tainted, "a record can be read in two ways: a key stands twice in it", spot)
-    for call in builder.trace.calls[start:]:
-        builder.block(call, tainted, "the record of this call can be read in two ways: a key stands twice in it")
-
-
-def tool_facts(raw: Payload) -> list[ToolFacts]:
-    """The facts in one offered tool: OpenAI (nested or flat), Anthropic, MCP, or Gemini's function declarations."""
-    value = value_of(raw)
-    if not isinstance(value, dict):
-        return []
-    declared = value.get("functionDeclarations") or value.get("function_declarations")
-    if isinstance(declared, list):
-        return [facts for one in declared if isinstance(one, dict) and (facts := _facts(one))]
-    inner = value.get("function")
-    facts = _facts(inner if isinstance(inner, dict) else value)
-    return [facts] if facts else []
-
-
-def _facts(tool: dict[str, object]) -> ToolFacts | None:
-    name = tool.get("name") or tool.get("type")
-    if not isinstance(name, str):
-        return None
-    description = tool.get("description")
-    schema = next(
-        (tool[k] for k in ("parameters", "input_schema", "inputSchema", "parametersJsonSchema") if k in tool), None
-    )
-    output = next((tool[k] for k in ("output_schema", "outputSchema") if k in tool), None)
-    hints = tool.get("annotations")
-    return ToolFacts(
-        name=name,
-        description=description if isinstance(description, str) else None,
-        input_schema=schema if isinstance(schema, dict) else None,
-        output_schema=output if isinstance(output, dict) else None,
-        hints=hints if isinstance(hints, dict) else {},
-    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from forensics.formats.shared.lines import lines
+from forensics.formats.shared.mending import mend
 from forensics.formats.shared.vocabulary import fields_of, items_of
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ SQLITE_MAGIC = b"SQLite format 3\x00"
 _FIRST_LINES = 8
 _HEAD_BYTES = 1 << 16
 _LEFT_OVER = 16  # bytes of blank lines after an only line
+_FRAGMENT_BYTES = 1 << 22
 
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _array = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -29,7 +31,8 @@ class Look(msgspec.Struct, frozen=True):
 
     `head` is its first 64 KiB. `document` holds the fields of a whole-file JSON object, `array` the items of a
     whole-file JSON array; `lines` the fields of the first JSON objects of a line format, `line_arrays` its first lines
-    that are JSON arrays. Values are still JSON text.
+    that are JSON arrays. `fragment` and `fragment_array` are what a whole-file object or array still says that breaks
+    off or is damaged. Values are still JSON text.
     """
 
     head: bytes
@@ -37,6 +40,8 @@ class Look(msgspec.Struct, frozen=True):
     array: list[msgspec.Raw] | None = None
     lines: tuple[Fields, ...] = ()
     line_arrays: tuple[list[msgspec.Raw], ...] = ()
+    fragment: Fields | None = None
+    fragment_array: list[msgspec.Raw] | None = None
 
     @property
     def is_sqlite(self) -> bool:
@@ -46,6 +51,14 @@ class Look(msgspec.Struct, frozen=True):
     def items(self) -> list[Fields]:
         """The fields of the first items of a whole-file array."""
         return [fields_of(raw) for raw in (self.array or [])[:_FIRST_LINES]]
+
+    def members(self) -> Fields:
+        """The fields of a whole-file object, damaged or not; empty for anything else."""
+        return self.document or self.fragment or {}
+
+    def records(self) -> list[Fields]:
+        """The fields of the first items of a whole-file array, damaged or not."""
+        return [fields_of(raw) for raw in (self.array or self.fragment_array or [])[:_FIRST_LINES]]
 
 
 class Reader(Protocol):
@@ -94,11 +107,20 @@ def _only_line(source: Source, document: Fields | None) -> tuple[Fields, ...]:
 
 
 def _look_slowly(head: bytes, body: memoryview) -> Look:
-    """A second look with the forgiving reader: a document with a lone surrogate or a NaN is still that document."""
+    """A second look with the forgiving reader: a document with a lone surrogate or a NaN is still that document, and
+    one that breaks off says what it is before it does.
+    """
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if start not in (b"{", b"["):
+        return Look(head)
     document = fields_of(body) if start == b"{" else {}
     array = items_of(body) if start == b"[" else []
-    return Look(head, document or None, array or None)
+    if document or array:
+        return Look(head, document or None, array or None)
+    mended = mend(body[:_FRAGMENT_BYTES])
+    if mended is None:
+        return Look(head)
+    return Look(head, fragment=fields_of(mended.text) or None, fragment_array=items_of(mended.text) or None)
 
 
 def _whole(decode: Any, data: memoryview) -> Any:
