@@ -31,6 +31,7 @@ _SHIPPED: dict[str, str] = {
     "langgraph-history": "forensics.formats.langgraph_history",
     "event-log": "forensics.formats.plain",
     "agentdojo": "forensics.formats.agentdojo",
+    "inspect": "forensics.formats.inspect_ai",
     "tau1": "forensics.formats.tau1",
     "tau2": "forensics.formats.tau2",
 }

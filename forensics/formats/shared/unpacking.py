@@ -1,0 +1,122 @@
+"""What do these packed bytes hold, and how much of it may be unpacked? Deflate and Zstandard, in small pieces, counted
+against limits before anything is kept (RELIABILITY section 4: a hundred megabytes of zeros are a hundred kilobytes).
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from forensics.errors import EvidenceError, LimitExceededError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+TOTAL_LIMIT = 256 << 20
+RATIO_LIMIT = 200
+FREE_OF_RATIO = 10 << 20
+_PIECE = 1 << 16
+_WINDOW = 1 << 27  # bytes of history that a Zstandard frame may ask for
+_ZSTANDARD = ("compression.zstd", "zstandard")
+"""Python's own module (3.14), and the one of the extra `zstd`."""
+
+
+class Budget:
+    """How much one evidence may still unpack to."""
+
+    def __init__(self, name: str, total: int = TOTAL_LIMIT) -> None:
+        self._name = name
+        self._total = total
+        self._unpacked = 0
+
+    def spend(self, size: int, unpacked: int, packed: int) -> None:
+        """Count a piece of `size` bytes of a part that has unpacked from `packed` to `unpacked` so far. Raises
+        LimitExceededError.
+        """
+        self._unpacked += size
+        if self._unpacked > self._total:
+            message = f"{self._name} unpacks to more than the limit of {self._total} bytes"
+            raise LimitExceededError(message, hint="unpack the part that matters", code="decompression_limit")
+        if unpacked > FREE_OF_RATIO and unpacked > RATIO_LIMIT * max(packed, 1):
+            message = f"{self._name} unpacks to more than {RATIO_LIMIT} times its size, the limit"
+            raise LimitExceededError(message, hint="unpack the part that matters", code="decompression_limit")
+
+
+class Unpacked(msgspec.Struct, frozen=True):
+    """What packed bytes hold: all of it (`whole`), or what stands before they break off."""
+
+    data: bytes
+    whole: bool
+
+
+def unpack(packed: memoryview, method: int, budget: Budget) -> Unpacked:
+    """What is packed by one of METHODS. Raises LimitExceededError, and EvidenceError (`extra_missing`) for Zstandard
+    where nothing can unpack it.
+    """
+    pieces: list[bytes] = []
+    size = 0
+    whole = True
+    try:
+        for piece in METHODS[method](packed):
+            size += len(piece)
+            budget.spend(len(piece), size, len(packed))
+            pieces.append(piece)
+    except _faults():
+        whole = False
+    return Unpacked(b"".join(pieces), whole)
+
+
+def _stored(packed: memoryview) -> Iterator[bytes]:
+    yield bytes(packed)
+
+
+def _deflated(packed: memoryview) -> Iterator[bytes]:
+    engine = zlib.decompressobj(-zlib.MAX_WBITS)
+    for start in range(0, len(packed), _PIECE):
+        rest = bytes(packed[start : start + _PIECE])
+        while rest and not engine.eof:
+            yield engine.decompress(rest, _PIECE)
+            rest = engine.unconsumed_tail
+    if not engine.eof:
+        raise EOFError
+
+
+def _zstandard(packed: memoryview) -> Iterator[bytes]:
+    """Python's own module raises EOFError where a frame breaks off; that of the extra ends, and the size tells."""
+    codec = _zstandard_module()
+    if codec is None:
+        message = "a part of the evidence is packed with Zstandard, which this Python can't unpack"
+        hint = "pip install 'trace-forensics[zstd]' (Python 3.14 needs nothing)"
+        raise EvidenceError(message, hint=hint, code="extra_missing")
+    stream = io.BytesIO(packed)
+    reader = (
+        codec.ZstdFile(stream)
+        if hasattr(codec, "ZstdFile")
+        else codec.ZstdDecompressor(max_window_size=_WINDOW).stream_reader(stream, read_across_frames=True)
+    )
+    while piece := reader.read(_PIECE):
+        yield piece
+
+
+def _zstandard_module() -> Any:
+    """The module that unpacks Zstandard, or None. One of two names, never one out of a trace."""
+    for name in _ZSTANDARD:
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            continue
+    return None
+
+
+def _faults() -> tuple[type[Exception], ...]:
+    """What the engines raise for bytes that break off or are damaged."""
+    codec = _zstandard_module()
+    return (zlib.error, EOFError) if codec is None else (zlib.error, EOFError, codec.ZstdError)
+
+
+METHODS: dict[int, Callable[[memoryview], Iterator[bytes]]] = {0: _stored, 8: _deflated, 93: _zstandard}
+"""The methods that are read, by their numbers in a zip archive (APPNOTE 4.4.5)."""
