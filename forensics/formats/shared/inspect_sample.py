@@ -9,9 +9,9 @@ import re
 import msgspec
 
 from forensics.core.jsonvalue import canonical, raw
+from forensics.core.limits import exceeded, limits
 from forensics.core.messages import Message, Part
 from forensics.core.trace import Payload
-from forensics.errors import LimitExceededError
 from forensics.formats.shared.fields import (
     Fields,
     as_object,
@@ -22,10 +22,8 @@ from forensics.formats.shared.fields import (
     present,
     text,
 )
-from forensics.formats.shared.unpacking import TOTAL_LIMIT
 from forensics.formats.shared.vocabulary import parse_message
 
-REFERENCES_LIMIT = 5_000_000
 _ATTACHMENT = re.compile(rb'"attachment://([^"\\]{1,128})"')
 _NOTHING = msgspec.Raw(b"null")
 _TIMES_OUT = frozenset({"timeout"})
@@ -61,9 +59,8 @@ class Sample:
             self.missing += 1
             return reference[0]
         self._written_out += len(memoryview(held))
-        if self._written_out > TOTAL_LIMIT:
-            message = f"the attachments of a sample fill more than the limit of {TOTAL_LIMIT} bytes where they are used"
-            raise LimitExceededError(message, hint="read the log sample by sample", code="decompression_limit")
+        if self._written_out > limits().unpacked:
+            raise exceeded("unpacked", f"the attachments of a sample, written out, fill {self._written_out} bytes")
         return bytes(held)
 
     def prompt(self, event: Fields, pointer: str) -> tuple[tuple[Message, ...], int]:
@@ -83,9 +80,8 @@ class Sample:
 
     def _refer(self, count: int) -> None:
         self._referenced += max(count, 0)
-        if self._referenced > REFERENCES_LIMIT:
-            message = f"the prompts of a sample point to more than the limit of {REFERENCES_LIMIT} messages"
-            raise LimitExceededError(message, hint="read the log sample by sample", code="size_limit")
+        if self._referenced > limits().records:
+            raise exceeded("records", f"the prompts of a sample point to {self._referenced} messages")
 
     def _from_pool(self, at: int) -> Message:
         message = self._pooled.get(at)

@@ -11,7 +11,7 @@ import re
 
 import msgspec
 
-from forensics.core.jsonvalue import NESTING_LIMIT
+from forensics.core.limits import limits
 
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[{}\[\],:]|[^\s{}\[\],:"]++', re.DOTALL)
 _SCALAR = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN|-?Infinity")
@@ -73,7 +73,7 @@ def _text_before_bad_bytes(data: memoryview) -> tuple[bytes, int]:
 
 def _cause(scan: _Scan, bad_byte: int, size: int) -> tuple[str, str]:
     if scan.too_deep:
-        return "nesting_limit", f"nested more than {NESTING_LIMIT} deep at byte {scan.stopped}"
+        return "nesting_limit", f"nested more than {limits().nesting} deep at byte {scan.stopped}"
     if bad_byte >= 0 and not scan.broken:
         return "encoding", f"not UTF-8 at byte {bad_byte}"
     if scan.broken:
@@ -94,6 +94,7 @@ class _Scan:
         self.safe_depth = 0
         self.stopped = len(body)
         self.broken = False
+        self.deepest = limits().nesting
         self.too_deep = False
         self._after = b""
 
@@ -120,7 +121,7 @@ class _Scan:
     def _open(self, mark: bytes, end: int) -> bool:
         if not self._may_begin_value() or (not self.closers and self.safe):
             return self._breaks()
-        if len(self.closers) >= NESTING_LIMIT - 1:
+        if len(self.closers) >= self.deepest:
             self.too_deep = True
             return False
         self.closers.append(_CLOSERS[mark])

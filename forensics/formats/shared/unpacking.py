@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from forensics.errors import EvidenceError, LimitExceededError
+from forensics.core.limits import exceeded, limits
+from forensics.errors import EvidenceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-TOTAL_LIMIT = 256 << 20
-RATIO_LIMIT = 200
-FREE_OF_RATIO = 10 << 20
 _PIECE = 1 << 16
 _WINDOW = 1 << 27  # bytes of history that a Zstandard frame may ask for
 _ZSTANDARD = ("compression.zstd", "zstandard")
@@ -26,24 +24,22 @@ _ZSTANDARD = ("compression.zstd", "zstandard")
 
 
 class Budget:
-    """How much one evidence may still unpack to."""
+    """How much one evidence may still unpack to, under the limits in force."""
 
-    def __init__(self, name: str, total: int = TOTAL_LIMIT) -> None:
+    def __init__(self, name: str) -> None:
         self._name = name
-        self._total = total
         self._unpacked = 0
 
     def spend(self, size: int, unpacked: int, packed: int) -> None:
         """Count a piece of `size` bytes of a part that has unpacked from `packed` to `unpacked` so far. Raises
         LimitExceededError.
         """
+        allowed = limits()
         self._unpacked += size
-        if self._unpacked > self._total:
-            message = f"{self._name} unpacks to more than the limit of {self._total} bytes"
-            raise LimitExceededError(message, hint="unpack the part that matters", code="decompression_limit")
-        if unpacked > FREE_OF_RATIO and unpacked > RATIO_LIMIT * max(packed, 1):
-            message = f"{self._name} unpacks to more than {RATIO_LIMIT} times its size, the limit"
-            raise LimitExceededError(message, hint="unpack the part that matters", code="decompression_limit")
+        if self._unpacked > allowed.unpacked:
+            raise exceeded("unpacked", f"{self._name} unpacks to more than {self._unpacked - size} bytes")
+        if unpacked > allowed.ratio_floor and unpacked > allowed.ratio * max(packed, 1):
+            raise exceeded("ratio", f"{self._name} unpacks to {unpacked // max(packed, 1)} times its size")
 
 
 class Unpacked(msgspec.Struct, frozen=True):

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.findings import finding
+from forensics.core.limits import exceeded, limits
 from forensics.core.sanitise import one_line
-from forensics.errors import LimitExceededError
 from forensics.formats.shared.unpacking import METHODS, Budget, unpack
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from forensics.formats.shared.source import Source
 
 ZIP_MAGIC = b"PK\x03\x04"
-MEMBER_LIMIT = 10_000
 _HEADER = struct.Struct("<4sHHHHHIIIHH")
 _NEXT_HEADER = re.compile(rb"PK(?:\x07\x08|\x03\x04|\x01\x02)")
 _ENCRYPTED = 0x1
@@ -74,9 +73,8 @@ def open_archive(source: Source) -> Archive:
 
 
 def _checked(members: tuple[Member, ...]) -> tuple[Member, ...]:
-    if len(members) > MEMBER_LIMIT:
-        message = f"the archive has {len(members)} members, more than the limit of {MEMBER_LIMIT}"
-        raise LimitExceededError(message, hint="unpack the members that matter", code="decompression_limit")
+    if len(members) > limits().members:
+        raise exceeded("members", f"the archive has at least {len(members)} members")
     return members
 
 
@@ -171,7 +169,7 @@ def _recovered(source: Source) -> Iterator[Member]:
     the next header. Packed bytes that look like a header are passed over with their member.
     """
     position, found = source.find(ZIP_MAGIC, 0), 0
-    while position >= 0 and found <= MEMBER_LIMIT:
+    while position >= 0 and found <= limits().members:
         member = _member_at(source, position)
         if member is not None:
             found += 1

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from forensics.core.evidence import Evidence
+from forensics.core.limits import Limits, under
 from forensics.core.reading import EvidenceBuilder
 from forensics.errors import EvidenceError, LimitExceededError
 from forensics.formats.shared import unpacking
@@ -106,27 +107,29 @@ def test_an_encrypted_member_and_a_method_that_is_not_read_are_told(tmp_path: Pa
 def test_a_bomb_ends_at_the_ratio_and_at_the_total(tmp_path: Path) -> None:
     source = opened(tmp_path, packed({"a": bytes(32 << 20)}))
     member = open_archive(source).members[0]
-    with pytest.raises(LimitExceededError, match="200 times its size"):
+    with pytest.raises(LimitExceededError, match="times its size, more than the limit of 200"):
         content_of(source, member, Budget("x"))
-    with pytest.raises(LimitExceededError, match="limit of 1048576 bytes"):
-        content_of(source, member, Budget("x", 1 << 20))
+    with under(Limits(unpacked=1 << 20)), pytest.raises(LimitExceededError, match="more than the limit of 1048576"):
+        content_of(source, member, Budget("x"))
 
 
 def test_members_that_share_their_bytes_count_together(tmp_path: Path) -> None:
     source = opened(tmp_path, packed({"a": bytes(1 << 20)}))
     member = open_archive(source).members[0]
-    budget = Budget("x", 3 << 20)
-    with pytest.raises(LimitExceededError):
-        for _ in range(4):
+    budget = Budget("x")
+    with under(Limits(unpacked=3 << 20)):
+        for _ in range(3):
+            content_of(source, member, budget)
+        with pytest.raises(LimitExceededError):
             content_of(source, member, budget)
 
 
-def test_too_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("forensics.formats.shared.zipped.MEMBER_LIMIT", 2)
+def test_too_many_members_are_refused(tmp_path: Path) -> None:
     whole = packed({str(i): b"x" for i in range(3)})
     for data in (whole, whole[: whole.index(b"PK\x01\x02")]):
-        with pytest.raises(LimitExceededError, match="3 members, more than the limit of 2"):
-            open_archive(opened(tmp_path, data))
+        source = opened(tmp_path, data)
+        with under(Limits(members=2)), pytest.raises(LimitExceededError, match="3 members, more than the limit of 2"):
+            open_archive(source)
 
 
 def test_names_that_leave_their_folder_or_stand_twice_are_said(tmp_path: Path) -> None:
