@@ -46,6 +46,8 @@ def agree(left: msgspec.Raw, right: msgspec.Raw, *, error: bool = False) -> Rung
         return Rung.BYTES if isinstance(one, str) else Rung.VALUES
     if equal_values(unfold(one), unfold(other)):
         return Rung.VALUES
+    if _is_object_of(one, other) or _is_object_of(other, one):
+        return Rung.TEXT
     if _texts(one) & _texts(other) or (error and (_error_of(one, other) or _error_of(other, one))):
         return Rung.TEXT
     return Rung.CUT if is_cut_of(one, other) or is_cut_of(other, one) else None
@@ -63,6 +65,20 @@ def _texts(value: object) -> frozenset[str]:
     if isinstance(value, str):
         texts.add(_scalar(value))
     return frozenset(text.strip() for text in texts)
+
+
+_CLASS = re.compile(r"\A[A-Za-z_]\w{0,80}(?=\()")
+
+
+def _is_object_of(members: object, said: object) -> bool:
+    """Whether a text is how Python spells an object with these members: a dataclass, whatever its name, or a pydantic
+    model.
+    """
+    members = unfold(members)
+    if not isinstance(members, dict) or not members or not isinstance(said, str):
+        return False
+    told = [f"{name}={value!r}" for name, value in members.items()]
+    return said.strip() == " ".join(told) or _CLASS.sub("", said.strip(), 1) == f"({', '.join(told)})"
 
 
 _WORDS = {"true": "True", "false": "False", "null": "None", "none": "None"}

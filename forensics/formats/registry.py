@@ -34,6 +34,7 @@ _SHIPPED: dict[str, str] = {
     "inspect": "forensics.formats.inspect_ai",
     "tau1": "forensics.formats.tau1",
     "tau2": "forensics.formats.tau2",
+    "temporal": "forensics.formats.temporal",
 }
 ENTRY_POINTS = "forensics.formats"
 _REGISTERED: dict[str, Reader] = {}

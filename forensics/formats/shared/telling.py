@@ -182,14 +182,15 @@ def tool_facts(raw: Payload) -> list[ToolFacts]:
     return [facts] if facts else []
 
 
+_SCHEMAS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "params_json_schema")
+
+
 def _facts(tool: dict[str, object]) -> ToolFacts | None:
     name = tool.get("name") or tool.get("type")
     if not isinstance(name, str):
         return None
     description = tool.get("description")
-    schema = next(
-        (tool[k] for k in ("parameters", "input_schema", "inputSchema", "parametersJsonSchema") if k in tool), None
-    )
+    schema = next((tool[k] for k in _SCHEMAS if k in tool), None)
     output = next((tool[k] for k in ("output_schema", "outputSchema") if k in tool), None)
     hints = tool.get("annotations")
     return ToolFacts(
