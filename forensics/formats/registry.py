@@ -35,6 +35,7 @@ _SHIPPED: dict[str, str] = {
     "tau1": "forensics.formats.tau1",
     "tau2": "forensics.formats.tau2",
     "temporal": "forensics.formats.temporal",
+    "mlflow": "forensics.formats.mlflow",
 }
 ENTRY_POINTS = "forensics.formats"
 _REGISTERED: dict[str, Reader] = {}

@@ -44,7 +44,8 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     (-1: not recorded), `kind` the number of OTLP (3 client, 4 producer), `failed` its error status.
 
     `attributes` holds only names that are read, each as plain JSON; `pointer` stands for the span inside its place;
-    `slots` says for each name where it stood: an index of the attribute *list*, or the object that holds it.
+    `slots` says for each name where it stood: an index of the attribute *list*, the object that holds it, or
+    (where the format has other names) its JSON Pointer below the span.
     `foreign` names the vocabulary of attributes that are not read; `tainted` is a code where a name stands twice;
     `lost` names what the exporter says that it left out.
     """
@@ -90,6 +91,8 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     def where(self, name: str) -> str:
         """The JSON Pointer of an attribute, inside the span's place."""
         slot = self.slots[list(self.attributes).index(name)]
+        if isinstance(slot, str) and slot.startswith("/"):
+            return self.pointer + slot
         if isinstance(slot, str):
             return f"{self.pointer}/{slot}/{escape(name)}"
         return f"{self.pointer}/attributes/{slot}/value/stringValue"
