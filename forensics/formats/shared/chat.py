@@ -24,7 +24,18 @@ from forensics.formats.shared.conversation import (
 )
 from forensics.formats.shared.fields import Fields, call_marks, fields_of, items_of, opens_with, present
 from forensics.formats.shared.lines import BOM, lines
-from forensics.formats.shared.telling import Begun, Doubts, Finder, Offers, asked_in, gone_on, taint, tell
+from forensics.formats.shared.telling import (
+    Begun,
+    Doubts,
+    Finder,
+    Offers,
+    asked_in,
+    doubts_of,
+    gone_on,
+    taint,
+    tell,
+    tool_facts,
+)
 from forensics.formats.shared.vocabulary import parse_message
 from forensics.formats.shared.wholeness import REDACTED, holds_redaction
 
@@ -36,6 +47,8 @@ if TYPE_CHECKING:
     from forensics.core.trace import Payload
     from forensics.formats.shared.lines import Line
     from forensics.formats.shared.source import Source
+
+__all__ = ["bad_line", "doubts_of", "read_chat", "tell", "tool_facts"]
 
 
 def read_chat(source: Source, build: EvidenceBuilder) -> None:

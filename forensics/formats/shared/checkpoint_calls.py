@@ -17,8 +17,8 @@ from forensics.core.findings import finding
 from forensics.core.jsonvalue import text_of
 from forensics.core.pairing import COMPARED
 from forensics.core.trace import NOWHERE
-from forensics.formats.shared.chat import doubts_of, tell
 from forensics.formats.shared.span_names import INDETERMINATE
+from forensics.formats.shared.telling import doubts_of, tell
 
 if TYPE_CHECKING:
     from collections import Counter
