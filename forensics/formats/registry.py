@@ -36,6 +36,7 @@ _SHIPPED: dict[str, str] = {
     "tau2": "forensics.formats.tau2",
     "temporal": "forensics.formats.temporal",
     "mlflow": "forensics.formats.mlflow",
+    "mini-swe-agent": "forensics.formats.mini_swe",
 }
 ENTRY_POINTS = "forensics.formats"
 _REGISTERED: dict[str, Reader] = {}

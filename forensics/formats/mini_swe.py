@@ -1,0 +1,130 @@
+"""Which commands did a mini-swe-agent run? Its trajectory: a list of messages, or a document that names its format.
+
+Older runs hold each command as a code block in the model's words, exactly one a turn, and what it gave as the next
+message of the user; the calls told of them are derived from that rule (FORMATS section 9). Newer ones have tool calls.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.jsonvalue import raw, text_of
+from forensics.core.messages import Message, Part
+from forensics.core.trace import StepKind
+from forensics.formats.shared.document import note_cut, open_document
+from forensics.formats.shared.fields import Fields, fields_of, items_of, opens_with, present, text
+from forensics.formats.shared.telling import Doubts, Finder, taint, tell
+from forensics.formats.shared.vocabulary import parse_message
+
+if TYPE_CHECKING:
+    from forensics.core.build import TraceBuilder
+    from forensics.core.reading import EvidenceBuilder
+    from forensics.core.trace import Payload
+    from forensics.formats.shared.document import Document
+    from forensics.formats.shared.reader import Look
+    from forensics.formats.shared.source import Source
+
+NAME = "mini-swe-agent"
+ABOUT = "mini-swe-agent trajectory: a list of messages with a command a turn, or a document with tool calls"
+CARRIES = "the commands and what each gave, prompts, how the run ended"
+LACKS = "call ids and results apart from messages (older runs), times, tool schemas"
+RECORDS_CALLS = False
+SPANS_ARE_COMPLETE = False
+
+TOOL = "bash"
+_FORMAT = "mini-swe-agent"
+_COMMAND = re.compile(r"```(?:mswea_bash_command|bash|sh)[ \t]*\n(.*?)\n```", re.DOTALL)
+_OBSERVED = ("<returncode>", "<output>", "<output ", "<exception>")
+_SUBMITS = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "MINI_SWE_AGENT_FINAL_OUTPUT")
+_LATE = "timed out"
+_NOTHING = msgspec.Raw(b"null")
+
+
+def sniff(look: Look) -> int:
+    """95 for a document that names the format, 75 for messages with a command and what it gave."""
+    if text(look.members(), "trajectory_format").startswith(_FORMAT):
+        return 95
+    messages = look.records()
+    asks = any(text(m, "role") == "assistant" and _COMMAND.search(text(m, "content")) for m in messages)
+    gives = any(text(m, "role") == "user" and text(m, "content").lstrip().startswith(_OBSERVED) for m in messages)
+    return 75 if asks and gives else 0
+
+
+def read(source: Source, build: EvidenceBuilder) -> None:
+    """Tell the run. Raises CorruptEvidenceError where nothing of it is JSON."""
+    document = open_document(source, build)
+    fields = fields_of(document.body) if opens_with(document.body, b"{") else {}
+    listed = fields.get("messages", _NOTHING) if fields else document.body
+    info = fields_of(fields.get("info", _NOTHING))
+    build.dialect = text(fields, "trajectory_format") or None
+    run = _Run(build.trace(text(info, "instance_id") or "run"), document, "/messages" if fields else "")
+    finder = Finder(source, build.places, document.start)
+    for at, item in enumerate(items_of(listed)):
+        run.message(item, at, finder.place(item))
+        build.counts.records += 1
+    run.end(info)
+    note_cut(document, build)
+
+
+class _Run:
+    """One run on its way to the builder."""
+
+    def __init__(self, builder: TraceBuilder, document: Document, base: str) -> None:
+        self.builder = builder
+        self.document = document
+        self.base = base
+        self.lane = builder.lane()
+        self.doubts = Doubts()
+        self.submits = False
+
+    def message(self, item: Payload, at: int, place: int) -> None:
+        """Tell one message; a command in it is a call, and what follows a command is its result."""
+        fields = fields_of(item)
+        pointer = f"{self.base}/{at}"
+        if text(fields, "role") == "exit":
+            spot = self.document.spot.down(pointer)
+            self.builder.step(StepKind.OTHER, spot, name="exit", payload=present(fields, "content"))
+            return
+        message = self._with_its_part(parse_message(item, pointer), fields)
+        before = len(self.builder.trace.calls)
+        tell(self.builder, self.lane, (msgspec.structs.replace(message, place=place),), self.document.spot)
+        self.doubts.note(self.builder, (message,), self.document.spot)
+        taint(self.builder, self.document.taint_of(item), self.document.spot.down(pointer), before)
+
+    def _with_its_part(self, message: Message, fields: Fields) -> Message:
+        if message.calls or message.results:
+            return message
+        if message.says_model:
+            commands = _commands(message, fields)
+            self.submits = any(mark in command for command in commands for mark in _SUBMITS)
+            calls = tuple(Part(TOOL, None, raw({"command": command}), "/content") for command in commands)
+            return msgspec.structs.replace(message, calls=calls)
+        said = "" if message.text is None else text_of(message.text)
+        observed = said.lstrip().startswith(_OBSERVED) or self.submits
+        if message.role != "user" or not (observed or list(self.lane.unshown)):
+            return message
+        part = Part(TOOL, None, message.text, "/content", unsettled=not observed or _LATE in said[:400])
+        return msgspec.structs.replace(message, results=(part,), text=None)
+
+    def end(self, info: Fields) -> None:
+        """How the run says that it ended."""
+        status = present(info, "exit_status")
+        if status is None:
+            return
+        self.builder.trace.ended_normally = text_of(status).lower() == "submitted"
+        if not self.builder.trace.ended_normally:
+            self.builder.step(StepKind.ERROR, self.document.spot.down("/info"), name="exit", payload=status)
+
+
+def _commands(message: Message, fields: Fields) -> list[str]:
+    """The commands of a turn: those that the agent notes beside it, else the one block in its words. A turn with more
+    or fewer blocks is answered by an error, and nothing of it is run.
+    """
+    noted = items_of(fields_of(fields.get("extra", _NOTHING)).get("actions", _NOTHING))
+    if noted:
+        return [text(fields_of(action), "command", "action") for action in noted]
+    found = _COMMAND.findall("" if message.text is None else text_of(message.text))
+    return [found[0].strip()] if len(found) == 1 else []
