@@ -105,6 +105,23 @@ def mcp(path: Path) -> list[list[Call]]:
     return [[(c["params"]["name"], c["params"]["arguments"], results.get(c["id"])) for c in calls]]
 
 
+def inspect_log(path: Path) -> list[list[Call]]:
+    """Calls of each sample of an Inspect log."""
+    samples = [sample["messages"] for sample in json.loads(path.read_bytes())["samples"]]
+    results = {m["tool_call_id"]: plain(m["content"]) for messages in samples for m in messages if m["role"] == "tool"}
+    calls = [[call for message in messages for call in message.get("tool_calls") or ()] for messages in samples]
+    return [[(c["function"], c["arguments"], results.get(c["id"])) for c in asked] for asked in calls]
+
+
+def mlflow(path: Path) -> list[list[Call]]:
+    """Calls of the tool spans in an MLflow trace, whose attributes are JSON in strings."""
+    spans = json.loads(path.read_bytes())["data"]["spans"]
+    spans.sort(key=lambda span: span["start_time_unix_nano"])
+    told = [(span["name"], {key: plain(value) for key, value in span["attributes"].items()}) for span in spans]
+    tools = [(name, at) for name, at in told if at["mlflow.spanType"] == "TOOL"]
+    return [[(name, at["mlflow.spanInputs"], at["mlflow.spanOutputs"]) for name, at in tools]]
+
+
 def fastai_export(path: Path) -> list[list[Call]]:
     """Calls of a FastAIAgent JSON export."""
     spans = [span["attributes"] | span["input"] | span["output"] for span in json.loads(path.read_bytes())["spans"]]
@@ -135,10 +152,12 @@ SAMPLES: dict[str, tuple[Callable[[Path], list[list[Call]]], Callable[[], scenar
     "mailing.events.jsonl": (events, scenarios.mailing),
     "pager.chat.json": (chat, scenarios.pager),
     "pager.db": (fastai_database, scenarios.pager),
+    "pager.inspect.json": (inspect_log, scenarios.pager),
     "pager.json": (fastai_export, scenarios.pager),
     "pager.langchain.otlp.jsonl": (openinference, scenarios.pager),
     "pager.mcp-2026.jsonl": (mcp, scenarios.pager),
     "pager.mcp.jsonl": (mcp, scenarios.pager),
+    "pager.mlflow.json": (mlflow, scenarios.pager),
     "pager.otlp.jsonl": (otlp, scenarios.pager),
     "pager.pydantic-ai.otlp.jsonl": (otlp, scenarios.pager),
     "parallel.anthropic.json": (anthropic, scenarios.parallel),

@@ -50,7 +50,9 @@ def story(row: TraceRow) -> object:
 
 ALIKE = (  # each with the tools' words
     "pager.db",
+    "pager.inspect.json",
     "pager.json",
+    "pager.mlflow.json",
     "pager.otlp.jsonl",
     "pager.pydantic-ai.otlp.jsonl",
 )
