@@ -16,11 +16,13 @@ from forensics.analysis.decide import refusal
 from forensics.analysis.graph_view import to_networkx as view
 from forensics.analysis.run import TraceAnalysis, analyse, analyse_trace
 from forensics.analysis.witnesses import hear
+from forensics.core.build import Spot
 from forensics.core.evidence import Evidence, Severity
 from forensics.core.limits import Limits, under
 from forensics.core.policy import Policy
 from forensics.core.reading import EvidenceBuilder, Reading
 from forensics.core.sanitise import one_line
+from forensics.core.trace import NOWHERE
 from forensics.errors import ConfigurationError, EvidenceError, NonReplayableTraceError, UnknownFormatError
 from forensics.formats import registry
 from forensics.formats.shared.source import STDIN, Source, open_source
@@ -128,14 +130,24 @@ def load(where: Where, options: Options | None = None) -> tuple[Trace, ...]:
 def read(source: Source, index: int, input_format: str | None = None) -> Reading:
     """Read an opened source. Raises EvidenceError where nothing of it can be read."""
     reader = registry.reader(input_format) if input_format else registry.recognise(source)
-    evidence = Evidence(index, source.name, source.sha256, source.size, reader.NAME)
+    evidence = Evidence(index, source.name, source.sha256, source.size, reader.NAME, compression=source.compression)
     build = EvidenceBuilder(evidence, records_calls=reader.RECORDS_CALLS, spans_are_complete=reader.SPANS_ARE_COMPLETE)
+    _tell_unwrapping(source, build)
     reader.read(source, build)
     reading = build.finish()
     if not any(len(trace) for trace in reading.traces) and not any(gap.hides for gap in reading.gaps):
         message = f"{source.name} holds nothing of a trace (read as {reader.NAME}: {reading.counts.records} records)"
         raise UnknownFormatError(message, hint="check that this is the right file", code="no_trace")
     return reading
+
+
+def _tell_unwrapping(source: Source, build: EvidenceBuilder) -> None:
+    """Say what was met while the evidence was unpacked or written in UTF-8."""
+    place = build.places.add(offset=0, length=len(source.data)) if source.notes else NOWHERE
+    for note in source.notes:
+        build.once(note.code, note.message, Spot(place))
+        if note.hides:
+            build.gap(note.code, note.message, Spot(place))
 
 
 def _taken(place: tuple[str, str], index: int, options: Options) -> Examined:

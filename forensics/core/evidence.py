@@ -54,6 +54,7 @@ class Evidence(msgspec.Struct, frozen=True):
     size: int
     format: str = ""
     dialect: str | None = None
+    compression: str | None = None
 
 
 class Gap(msgspec.Struct, frozen=True):

@@ -164,6 +164,7 @@ def evidence_row(one: Examined) -> EvidenceRow:
         status="partial" if reading.partial else "read",
         format=reading.evidence.format,
         dialect=reading.evidence.dialect,
+        compression=reading.evidence.compression,
         coverage=coverage(reading),
     )
 

@@ -84,7 +84,10 @@ def test_every_help_has_examples_at_80_columns(path: tuple[str, ...]) -> None:
         ("forensics ", {"audit", "inspect", "classify", "graph", "explain", "policy", "formats", "schema"}),
         ("forensics policy ", {"draft", "check"}),
         ("forensics audit --fail-on ", {"info", "low", "medium", "high", "critical"}),
-        ("forensics audit --input-format openai", {"openai-chat", "openai-responses"}),
+        (
+            "forensics audit --input-format openai",
+            {"openai-chat", "openai-responses", "openai-agents-traces", "openai-agents-runstate"},
+        ),
         ("forensics schema pol", {"policy", "policy-check"}),
     ],
 )

@@ -1,7 +1,7 @@
 """Where is the model's answer in a response, however the response is wrapped?
 
-Bodies of four APIs, bare messages, a body inside an HTTP record (the Batch API), JSON kept as text. A stream that was
-kept in pieces is not put together: it is said to hide what it says.
+Bodies of four APIs, bare messages, a body inside an HTTP record (the Batch API), JSON kept as text, and streams kept as
+events or in pieces, which are put together (`streams`).
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.jsonvalue import raw, text_of
+from forensics.core.jsonvalue import decode, raw, text_of
 from forensics.core.messages import Doubt, Message, Part
 from forensics.core.trace import Boundary, Payload
 from forensics.formats.shared.fields import Fields, as_object, fields_of, is_text, items_of, opens_with, present, text
+from forensics.formats.shared.streams import Streamed, is_event_stream, read_events, read_pieces
 from forensics.formats.shared.vocabulary import parse_message
 from forensics.formats.shared.wholeness import cut_short, finish_words, is_unfinished
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _UNWRAPPED = 3
 _FAILED = 400
 _NULL = msgspec.Raw(b"null")
-_STREAMED = "the response is a stream kept in pieces, which are not put together: what it asks for is not read"
+_STREAMED = "the response is a stream in pieces that make no answer: what it asks for is not read"
 _SAYS = frozenset({"content", "tool_calls", "function_call", "parts", "role"})
 BODIES = frozenset({"choices", "candidates", "output", "message", *_SAYS})
 """Members that say: this object is a response body, or the message itself."""
@@ -57,10 +58,10 @@ def read_answer(response: Payload, pointer: str, depth: int = 0) -> Answer:
 
 def _from_text(response: Payload, pointer: str, depth: int) -> Answer:
     said = text_of(response)
-    head = said.lstrip()[:6]
-    if head.startswith(("data:", "event:")):
-        return Answer(doubts=(Doubt(_STREAMED, pointer),))
-    if head[:1] in ("{", "[") and depth < _UNWRAPPED:
+    data = said.encode("utf-8", "surrogatepass")
+    if is_event_stream(data):
+        return _from_stream(read_events(data), pointer, depth)
+    if said.lstrip()[:1] in ("{", "[") and depth < _UNWRAPPED:
         return read_answer(msgspec.Raw(said.strip().encode("utf-8", "surrogatepass")), pointer, depth + 1)
     return Answer((_as_assistant({"content": response}, pointer),)) if said.strip() else Answer()
 
@@ -68,8 +69,17 @@ def _from_text(response: Payload, pointer: str, depth: int) -> Answer:
 def _from_list(response: Payload, pointer: str) -> Answer:
     items = items_of(response)
     if any(_is_piece(fields_of(item)) for item in items):
-        return Answer(doubts=(Doubt(_STREAMED, pointer),))
+        return _from_stream(read_pieces([decode(item).value for item in items]), pointer, 1)
     return Answer(_items(response, pointer))
+
+
+def _from_stream(streamed: Streamed, pointer: str, depth: int) -> Answer:
+    """The answer that was streamed; its parts stand where the whole stream does."""
+    doubts = tuple(Doubt(says, pointer) for says in streamed.doubts)
+    if not isinstance(streamed.body, dict) or depth >= _UNWRAPPED:
+        return Answer(doubts=(*doubts, Doubt(_STREAMED, pointer)))
+    answer = read_body(fields_of(raw(streamed.body)), pointer)
+    return msgspec.structs.replace(answer, doubts=doubts or answer.doubts)
 
 
 def _is_piece(fields: Fields) -> bool:
@@ -162,8 +172,18 @@ def _output(fields: Fields, pointer: str) -> _Read:
     if is_text(output):
         return (_as_assistant({"content": output}, pointer),), ()
     if opens_with(output, b"{"):
-        return (_as_assistant(fields_of(output), f"{pointer}/output"),), ()
+        return _output_object(fields, fields_of(output), f"{pointer}/output")
     return _items(output, f"{pointer}/output"), ()
+
+
+def _output_object(fields: Fields, output: Fields, pointer: str) -> _Read:
+    """An output that is the message itself, or holds it with the reason of its end beside (Bedrock)."""
+    inner = present(output, "message")
+    if inner is None or is_text(inner):
+        return (_as_assistant(output, pointer),), ()
+    message = _as_assistant(fields_of(inner), f"{pointer}/message")
+    why = cut_short(finish_words(present(fields, "stopReason")), calls=bool(message.calls))
+    return (message,), ((Doubt(why, pointer),) if why else ())
 
 
 def _bare(fields: Fields, pointer: str) -> _Read:

@@ -45,6 +45,19 @@ def _function_call(draft: Draft, fields: Fields, pointer: str) -> None:
     draft.call(part_of(name, recorded, arguments, pointer), fields, freeform=kind == "custom_tool_call")
 
 
+def _tool_search(draft: Draft, fields: Fields, pointer: str) -> None:
+    """A search for tools, by the provider or by the agent; what it found follows as an item of its own."""
+    ran_by = Boundary.PROVIDER_TOOL if text(fields, "execution") != "client" else Boundary.TOOL
+    recorded = text(fields, "call_id") or text(fields, "id")
+    draft.call(part_of("tool_search", recorded, present(fields, "arguments"), pointer, ran_by), fields)
+
+
+def _program(draft: Draft, fields: Fields, pointer: str) -> None:
+    """Code that the provider runs and that calls tools on its way; its result follows as an item of its own."""
+    recorded = text(fields, "call_id") or text(fields, "id")
+    draft.call(part_of("program", recorded, present(fields, "code"), pointer, Boundary.PROVIDER_TOOL), fields)
+
+
 def _provider_call(draft: Draft, fields: Fields, pointer: str) -> None:
     """A tool that the provider ran: call and result stand in one item, or the result follows as an output item. One
     that ended and shows none was not captured.
@@ -106,7 +119,10 @@ _BLOCKS: dict[str, _Block] = {
     "shell_call": _function_call,
     "apply_patch_call": _function_call,
     "computer_call": _function_call,
+    "tool_search_call": _tool_search,
     "tool_search_output": _function_output,
+    "program": _program,
+    "program_output": _function_output,
 }
 _FAMILIES: tuple[tuple[str, _Block], ...] = (
     ("tool_use", _tool_use),
@@ -183,7 +199,7 @@ def _read_block(draft: Draft, raw: Payload, pointer: str) -> None:
     kind = text(fields, "type")
     if kind in COMPACTED:
         _compaction(draft, fields, pointer)
-    elif read_item(draft, fields, pointer) or kind in _MEDIA or _read_gemini_part(draft, fields, pointer):
+    elif read_item(draft, fields, pointer) or kind in _MEDIA or _read_named_part(draft, fields, pointer):
         return
     else:
         draft.texts.append(draft.keep(raw))
@@ -191,11 +207,11 @@ def _read_block(draft: Draft, raw: Payload, pointer: str) -> None:
             draft.doubt(f"a block of a kind that is not known ({one_line(kind, 40)}) looks like a call", pointer)
 
 
-def _read_gemini_part(draft: Draft, fields: Fields, pointer: str) -> bool:
-    """A part of Gemini's, which names its kind by its one member; several may stand in one."""
+def _read_named_part(draft: Draft, fields: Fields, pointer: str) -> bool:
+    """A part of Gemini's or Bedrock's, which names its kind by its one member; several may stand in one."""
     known = False
     for name, raw in fields.items():
-        reader = _GEMINI.get(name)
+        reader = _PARTS.get(name)
         if reader is not None and raw != _NULL:
             known = True
             reader(draft, raw, pointer)
@@ -239,6 +255,23 @@ def _gemini_tool_response(draft: Draft, raw: Payload, pointer: str) -> None:
     draft.result(part_of(name, text(inner, "id"), present(inner, "response"), pointer), inner)
 
 
+def _bedrock_use(draft: Draft, raw: Payload, pointer: str) -> None:
+    inner = fields_of(raw)
+    draft.call(part_of(text(inner, "name"), text(inner, "toolUseId"), present(inner, "input"), pointer), inner)
+
+
+def _bedrock_result(draft: Draft, raw: Payload, pointer: str) -> None:
+    inner = fields_of(raw)
+    draft.result(part_of("", text(inner, "toolUseId"), present(inner, "content"), pointer), inner)
+
+
+def _bedrock_reasoning(draft: Draft, raw: Payload, _pointer: str) -> None:
+    told = present(fields_of(raw), "reasoningText")
+    said = None if told is None else present(fields_of(told), "text")
+    if said is not None:
+        draft.texts.append(draft.keep(said))
+
+
 def _gemini_text(draft: Draft, raw: Payload, _pointer: str) -> None:
     draft.texts.append(draft.keep(raw))
 
@@ -250,13 +283,15 @@ def _gemini_media(draft: Draft, raw: Payload, pointer: str) -> None:
 _NULL = msgspec.Raw(b"null")
 GEMINI_CODE = "code_execution"
 _Member = Callable[[Draft, Payload, str], None]
-_GEMINI: dict[str, _Member] = {
+_PARTS: dict[str, _Member] = {
     "functionCall": _gemini_call, "function_call": _gemini_call,
     "functionResponse": _gemini_response, "function_response": _gemini_response,
     "executableCode": _gemini_code, "executable_code": _gemini_code,
     "codeExecutionResult": _gemini_code_result, "code_execution_result": _gemini_code_result,
     "toolCall": _gemini_tool, "tool_call": _gemini_tool,
     "toolResponse": _gemini_tool_response, "tool_response": _gemini_tool_response,
+    "toolUse": _bedrock_use, "toolResult": _bedrock_result, "reasoningContent": _bedrock_reasoning,
+    "cachePoint": _gemini_media, "image": _gemini_media, "document": _gemini_media, "video": _gemini_media,
     "inlineData": _gemini_media, "inline_data": _gemini_media,
     "fileData": _gemini_media, "file_data": _gemini_media,
     "text": _gemini_text,

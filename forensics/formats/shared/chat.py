@@ -53,7 +53,7 @@ __all__ = ["bad_line", "doubts_of", "read_chat", "tell", "tool_facts"]
 
 def read_chat(source: Source, build: EvidenceBuilder) -> None:
     """Walk a message-list evidence. Raises CorruptEvidenceError where nothing of it is JSON."""
-    walk = _Walk(build)
+    walk = ChatWalk(build)
     start = len(BOM) if bytes(source.data[:3]) == BOM else 0
     whole = decode(source.data[start:])
     if whole.error is None:
@@ -82,8 +82,8 @@ def bad_line(build: EvidenceBuilder, line: Line, place: int, message: str) -> No
         build.once(REDACTED, f"line {line.number} was broken by what replaced a value in it", Spot(place))
 
 
-class _Walk:
-    """The conversations of one evidence, told to the builder."""
+class ChatWalk:
+    """The conversations of one evidence, told to the builder; `latest` is the trace of the last one."""
 
     def __init__(self, build: EvidenceBuilder) -> None:
         self.build = build
@@ -94,6 +94,7 @@ class _Walk:
         self.ids: set[str] = {""}
         self.doubts = Doubts()
         self.offers = Offers()
+        self.latest: TraceBuilder | None = None
 
     def document(self, source: Source, start: int, faults: tuple[Fault, ...]) -> None:
         """The whole file is one JSON value: a conversation, or an array of conversations."""
@@ -146,18 +147,22 @@ class _Walk:
 
     def _conversation(self, raw: Payload, spot: Spot, tainted: str | None) -> int:
         """Tell one conversation; returns how many messages it has."""
-        one = parse_conversation(raw, self.locate)
+        return self.tell(parse_conversation(raw, self.locate), spot, tainted)
+
+    def tell(self, one: Conversation, spot: Spot, tainted: str | None = None) -> int:
+        """Tell a conversation that was parsed; returns how many messages it has."""
         if not one.prompt and not one.answer:
             self._untold(one, spot)
             return 0
         builder, lane, goes_on = self._trace_of(one)
+        self.latest = builder
         before = len(builder.trace.calls)
         if goes_on:
             builder.feed(lane, one.prompt, spot)
         else:
             tell(builder, lane, one.prompt, spot)
         self._respond(builder, lane, one, spot)
-        self.offers.note(builder, one.tools, spot.down("/tools"))
+        self.offers.note(builder, one.tools, spot.down(one.tools_pointer))
         self._usage(one)
         self.doubts.note(builder, (*one.prompt, *one.answer), spot)
         for doubt in one.doubts:
@@ -200,8 +205,10 @@ class _Walk:
     def _usage(self, one: Conversation) -> None:
         usage = fields_of(one.usage) if one.usage is not None else {}
         counts = self.build.counts
-        counts.input_tokens += _number(usage, "prompt_tokens", "input_tokens", "promptTokenCount")
-        counts.output_tokens += _number(usage, "completion_tokens", "output_tokens", "candidatesTokenCount")
+        counts.input_tokens += _number(usage, "prompt_tokens", "input_tokens", "promptTokenCount", "inputTokens")
+        counts.output_tokens += _number(
+            usage, "completion_tokens", "output_tokens", "candidatesTokenCount", "outputTokens"
+        )
 
 
 def _number(fields: Fields, *names: str) -> int:

@@ -56,6 +56,7 @@ class Conversation(msgspec.Struct, frozen=True):
     usage: Payload | None = None
     error: Payload | None = None
     doubts: tuple[Doubt, ...] = ()
+    tools_pointer: str = "/tools"
 
 
 def is_message(fields: Fields) -> bool:
@@ -74,6 +75,8 @@ _ITEM_TYPES = frozenset({"message", "reasoning", "item_reference", "compaction"}
     "mcp_approval_response",
     "mcp_list_tools",
     "tool_search_output",
+    "program",
+    "program_output",
 }
 
 
@@ -99,6 +102,7 @@ def parse_conversation(raw: Payload, locate: Locate = nowhere) -> Conversation:
         prompt=prompt,
         answer=_unless_told(answer.messages, prompt),
         tools=present(request, *_TOOL_LISTS),
+        tools_pointer=f"{base}/{next((name for name in _TOOL_LISTS if name in request), 'tools')}",
         model=answer.model or text(request, "model"),
         trace_id=text(fields, "id", "trace_id", "session_id", "conversation_id", "run_id"),
         usage=answer.usage,

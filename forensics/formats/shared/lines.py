@@ -32,7 +32,7 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 
 def lines(source: Source) -> Iterator[Line]:
     """The lines of the evidence that are not blank, in order. Raises LimitExceededError for one that is too long."""
-    data, size, find = source.data, source.size, source.find
+    data, size, find = source.data, len(source.data), source.find
     position = len(BOM) if bytes(data[:3]) == BOM else 0
     number, longest = 0, limits().line
     while position < size:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from forensics.core.limits import exceeded, limits
 from forensics.errors import EvidenceError
+from forensics.formats.shared.unwrap import Note, unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,8 +30,11 @@ _GONE = (-1, -1)
 
 
 class Source:
-    """One opened evidence: `data` is a read-only view of its bytes, and `find(needle, start)` the offset of `needle` in
-    it at or after `start`, or -1. Close it with `close` or use it as a context.
+    """One opened evidence: `data` is a read-only view of its plain bytes, and `find(needle, start)` the offset of
+    `needle` in it at or after `start`, or -1. Close it with `close` or use it as a context.
+
+    `sha256` and `size` are those of the evidence as it stands; `compression` names what `data` was unpacked from, and
+    `notes` say what was met on the way.
     """
 
     def __init__(self, name: str, data: memoryview, sha256: str, mapped: mmap.mmap | None = None) -> None:
@@ -39,6 +43,8 @@ class Source:
         self.sha256 = sha256
         self.size = len(data)
         self.find: Callable[[bytes, int], int] = mapped.find if mapped is not None else bytes(data).find
+        self.compression: str | None = None
+        self.notes: tuple[Note, ...] = ()
         self._folders: list[str] = []
         self._watched: dict[Path, tuple[int, int]] = {}
         self._path: Path | None = None
@@ -49,7 +55,7 @@ class Source:
         self._folders.append(folder)
         path = Path(folder) / "evidence"
         with path.open("wb") as out:
-            for start in range(0, self.size, _CHUNK):
+            for start in range(0, len(self.data), _CHUNK):
                 out.write(self.data[start : start + _CHUNK])
         return path
 
@@ -153,4 +159,14 @@ def _snapshot(stream: BinaryIO, name: str) -> Source:
             return Source(name, memoryview(b""), digest.hexdigest())
         file.flush()
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        return Source(name, memoryview(mapped), digest.hexdigest(), mapped)
+        return _plain(Source(name, memoryview(mapped), digest.hexdigest(), mapped))
+
+
+def _plain(source: Source) -> Source:
+    """The source itself, or its plain bytes where they are packed or in another encoding."""
+    found = unwrap(source.data, source.name)
+    if found is None:
+        return source
+    plain = Source(source.name, memoryview(found.mapped), source.sha256, found.mapped)
+    plain.size, plain.compression, plain.notes = source.size, found.compression, found.notes
+    return plain

@@ -78,7 +78,7 @@ def parse_message(raw: Payload | memoryview, pointer: str, keep: Keep = in_place
 
 
 _ROLE_OF_ITEM = {
-    "message": "assistant", "reasoning": "assistant",
+    "message": "assistant", "reasoning": "assistant", "program": "assistant",
     "mcp_approval_request": "approval_request", "mcp_approval_response": "approval",
 }  # fmt: skip
 _ROLE_OF_CLASS = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
@@ -174,7 +174,7 @@ def _finish(fields: Fields) -> str:
 
 def _is_item(fields: Fields) -> bool:
     kind = text(fields, "type")
-    return kind in ("reasoning", "message") or kind.endswith("_call")
+    return kind in ("reasoning", "message", "program") or kind.endswith("_call")
 
 
 def joined(texts: list[Payload]) -> Payload | None:

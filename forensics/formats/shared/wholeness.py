@@ -23,7 +23,7 @@ _CUT_REASONS = (
     "length max_tokens max_output_tokens max_length token_limit model_length model_context_window_exceeded "
     "content_filter content_filtered safety recitation blocklist prohibited_content spii image_safety "
     "malformed_function_call unexpected_tool_call too_many_tool_calls malformed_response "
-    "pause_turn incomplete in_progress queued cancelled"
+    "pause_turn incomplete in_progress queued cancelled guardrail_intervened"
 )
 _CUT = frozenset(_CUT_REASONS.split())
 _ENDS_IN_CALLS = frozenset({"tool_calls", "tool_use", "function_call", "tool_call"})

@@ -1,0 +1,163 @@
+"""Which JSON objects does a line format hold, one a line, and what of it is damaged? What can be read is read.
+
+Three kinds of damage leave the record readable and are said: bytes that are no UTF-8 (kept as escapes, so that none is
+lost), NUL bytes around a record (a power cut between two appends), and records run together on one line.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.build import Spot
+from forensics.core.evidence import Severity
+from forensics.core.findings import finding
+from forensics.core.jsonvalue import Decoded, decode, nesting
+from forensics.core.limits import limits
+from forensics.formats.shared.chat import bad_line
+from forensics.formats.shared.fields import Fields, fields_of
+from forensics.formats.shared.lines import Line, lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from forensics.core.jsonvalue import Fault
+    from forensics.core.reading import EvidenceBuilder
+    from forensics.formats.shared.source import Source
+
+_BLANK = b" \t\r"
+_MOST_GLUED = 64
+
+
+class JsonLine(msgspec.Struct, frozen=True, gc=False):
+    """One record: its fields, where it stands, and the code of what makes it unsure (None: nothing)."""
+
+    fields: Fields
+    spot: Spot
+    tainted: str | None = None
+
+
+def json_lines(source: Source, build: EvidenceBuilder) -> Iterator[JsonLine]:
+    """The objects of every line, in order; lines, records and damage are counted and told to the builder."""
+    for line in lines(source):
+        build.counts.lines += 1
+        for one in _objects(line, build):
+            build.counts.records += 1
+            yield one
+
+
+def _objects(line: Line, build: EvidenceBuilder) -> Iterator[JsonLine]:
+    decoded = decode(line.data)
+    if isinstance(decoded.value, dict):
+        spot = _spot(line, build)
+        yield JsonLine(fields_of(line.data), spot, faults_of(decoded.faults, spot, build))
+        return
+    if decoded.error is None:
+        bad_line(build, line, _spot(line, build).place, f"line {line.number} is a JSON value that is no object")
+        return
+    yield from _recovered(line, decoded.error, build)
+
+
+def _spot(line: Line, build: EvidenceBuilder, start: int = 0, length: int = -1) -> Spot:
+    size = len(line.data) if length < 0 else length
+    return Spot(build.places.add(line=line.number, offset=line.offset + start, length=size))
+
+
+def faults_of(faults: tuple[Fault, ...], spot: Spot, build: EvidenceBuilder) -> str | None:
+    """Note what a record says in two ways; returns the code that taints it. Lone surrogates are named once: each is
+    kept and shown as an escape.
+    """
+    loud = tuple(fault for fault in faults if fault.code != "lone_surrogate")
+    if len(loud) < len(faults):
+        message = "texts with lone surrogates (bytes of another encoding); each is kept and shown as an escape"
+        build.once("lone_surrogate", message, spot, severity=Severity.INFO)
+    return build.faults(loud, spot)
+
+
+# damaged lines -------------------------------------------------------------------------------------------------------
+
+
+def _recovered(line: Line, why: str, build: EvidenceBuilder) -> Iterator[JsonLine]:
+    data = bytes(line.data)
+    reencoded = _escaped(data)
+    if reencoded is not None:
+        yield from _reencoded(line, reencoded, why, build)
+        return
+    inner = data.strip(b"\x00" + _BLANK)
+    decoded = decode(inner) if inner != data else None
+    if decoded is not None and isinstance(decoded.value, dict):
+        yield _between_nul(line, inner, decoded, build)
+        return
+    found = list(_glued(line, build))
+    whole = bool(found) and sum(size for _, size in found) == len(data.strip(_BLANK))
+    if not whole:
+        bad_line(build, line, _spot(line, build).place, f"line {line.number} is no JSON object: {why}")
+    if found:
+        said = f"line {line.number} is no JSON object; {len(found)} records were read out of it"
+        _note_recovered(line, len(found), said, build)
+    yield from (one for one, _ in found)
+
+
+def _escaped(data: bytes) -> bytes | None:
+    r"""Bytes that are no UTF-8 as the JSON escapes that Python knows them by (`\udce9`); None where all is UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "surrogateescape").encode("utf-8", "backslashreplace")
+    return None
+
+
+def _reencoded(line: Line, text: bytes, why: str, build: EvidenceBuilder) -> Iterator[JsonLine]:
+    spot = _spot(line, build)
+    decoded = decode(text)
+    if not isinstance(decoded.value, dict):
+        bad_line(build, line, spot.place, f"line {line.number} is no JSON object: {decoded.error or why}")
+        return
+    message = f"line {line.number} holds bytes that are no UTF-8: each is kept and shown as an escape ({why})"
+    build.gap("encoding", message, spot, hides=False)
+    build.counts.recovered_records += 1
+    build.found(finding("encoding", message, locators=(build.places.locator(spot.place),)))
+    others = tuple(fault for fault in decoded.faults if fault.code != "lone_surrogate")  # the escapes just made
+    yield JsonLine(fields_of(text), spot, faults_of(others, spot, build) or "encoding")
+
+
+def _between_nul(line: Line, inner: bytes, decoded: Decoded, build: EvidenceBuilder) -> JsonLine:
+    start = bytes(line.data).index(inner)
+    message = f"line {line.number} holds NUL bytes around a record: storage damage"
+    bad_line(build, line, _spot(line, build).place, message)
+    _note_recovered(line, 1, f"a record was read from between NUL bytes in line {line.number}", build)
+    spot = _spot(line, build, start, len(inner))
+    return JsonLine(fields_of(inner), spot, faults_of(decoded.faults, spot, build))
+
+
+def _note_recovered(line: Line, count: int, message: str, build: EvidenceBuilder) -> None:
+    build.counts.recovered_records += count
+    build.found(finding("recovered_record", message, locators=(build.places.locator(_spot(line, build).place),)))
+
+
+def _glued(line: Line, build: EvidenceBuilder) -> Iterator[tuple[JsonLine, int]]:
+    """The objects that stand one after another in a line, up to the first that is none, with the bytes each takes."""
+    data = bytes(line.data)
+    if nesting(data) > limits().nesting:
+        return
+    text = data.decode()
+    scan = json.JSONDecoder().raw_decode
+    at, byte = 0, 0
+    for _ in range(_MOST_GLUED):
+        try:
+            value, end = scan(text, at)
+        except (ValueError, RecursionError):
+            return
+        size = len(text[at:end].encode("utf-8", "surrogatepass"))
+        piece = line.data[byte : byte + size]
+        if not isinstance(value, dict):
+            return
+        rest = text[end:]
+        blank = len(rest) - len(rest.lstrip(" \t\r"))
+        spot = _spot(line, build, byte, size)
+        yield JsonLine(fields_of(piece), spot, faults_of(decode(piece).faults, spot, build)), size + blank
+        at, byte = end + blank, byte + size + blank
+        if at >= len(text):
+            return
