@@ -104,7 +104,7 @@ class _Run:
             return msgspec.structs.replace(message, calls=calls)
         said = "" if message.text is None else text_of(message.text)
         observed = said.lstrip().startswith(_OBSERVED) or self.submits
-        if message.role != "user" or not (observed or list(self.lane.unshown)):
+        if message.role != "user" or not (observed or self.lane.unshown.latest() is not None):
             return message
         part = Part(TOOL, None, message.text, "/content", unsettled=not observed or _LATE in said[:400])
         return msgspec.structs.replace(message, results=(part,), text=None)

@@ -42,6 +42,7 @@ _SHIPPED: dict[str, str] = {
     "temporal": "forensics.formats.temporal",
     "mlflow": "forensics.formats.mlflow",
     "mini-swe-agent": "forensics.formats.mini_swe",
+    "sweagent": "forensics.formats.swe_agent",
 }
 ENTRY_POINTS = "forensics.formats"
 _REGISTERED: dict[str, Reader] = {}
