@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 __all__ = ["Execution", "Lane", "Spot", "TraceBuilder"]
 
 
+_TRIES = (
+    100  # to find a turn under other ids, each of the length of a history, before a trace is taken not to have such
+)
+
+
 class TraceBuilder(TupleBuilder):
     """Builds one trace. `spans_are_complete` says that the format records a span for every turn and every execution,
     so that a turn or an execution that only a prompt shows is a gap.
@@ -61,7 +66,7 @@ class TraceBuilder(TupleBuilder):
         if message.says_model and original:
             return Known(message.key, self._say(lane, message, place))
         if message.says_model:
-            turn = self._history_turn(lane, message, place, first=first)
+            turn = self._history_turn(lane, known, message, place, first=first)
             known.forget_turn(turn)
             return Known(message.key, turn)
         self._tell(lane, message, place)
@@ -117,9 +122,11 @@ class TraceBuilder(TupleBuilder):
         if message.text is not None or not message.results:
             self.step(message.step_kind, spot, name=message.name, agent=lane.agent, payload=message.text)
 
-    def _history_turn(self, lane: Lane, message: Message, spot: Spot, *, first: bool) -> int:
+    def _history_turn(self, lane: Lane, known: Seen, message: Message, spot: Spot, *, first: bool) -> int:
         """A model message that a prompt shows and that no turn of this lane said in these words."""
         rows = [self._known_call(lane, part) for part in message.calls]
+        if rows and max(rows) < 0 and not self.spans_are_complete:
+            rows = self._under_other_ids(lane, known, message) or self._asked_elsewhere(lane, message, first=first)
         asked = [row for row in rows if row >= 0]
         if asked and all(self.trace.calls[row].turn >= 0 for row in asked):
             self._compare_copy(message, rows, spot)
@@ -148,6 +155,39 @@ class TraceBuilder(TupleBuilder):
             if ran.tool == part.tool and ran.requested is None and _args_fit(part.payload, ran.arguments):
                 return row
         return NOWHERE
+
+    def _under_other_ids(self, lane: Lane, known: Seen, message: Message) -> list[int]:
+        """The calls of the earliest turn that the prompt has not repeated yet, where only their ids differ: a library
+        may show a call by another id than the one under which it was asked for.
+        """
+        if self._other_ids_failed >= _TRIES:
+            return []
+        turn = min((entry.turn for entry in known.left if entry.turn >= 0), default=NOWHERE)
+        rows = self._rows_of.get(turn, [])
+        if len(rows) != len(message.calls) or not all(map(self._asks_the_same, message.calls, rows)):
+            self._other_ids_failed += 1
+            return []
+        for part, row in zip(message.calls, rows, strict=True):
+            if part.recorded_id:
+                lane.calls.setdefault(part.recorded_id, []).append(row)
+        return rows
+
+    def _asks_the_same(self, part: Part, row: int) -> bool:
+        call = self.trace.calls[row]
+        return part.tool == call.tool and call.requested is not None and _say_alike(part, call.requested)
+
+    def _asked_elsewhere(self, lane: Lane, message: Message, *, first: bool) -> list[int]:
+        """The calls of a message that a lane begins with and that another lane asked for, by their ids: an agent that
+        takes over is shown the conversation so far.
+        """
+        rows = [self._only_asked.get(part.recorded_id or "", NOWHERE) if first else NOWHERE for part in message.calls]
+        for part, row in zip(message.calls, rows, strict=True):
+            if row < 0 or self.trace.calls[row].tool != part.tool or row in lane.calls.get(part.recorded_id or "", ()):
+                return [NOWHERE] * len(rows)
+        for part, row in zip(message.calls, rows, strict=True):
+            lane.calls.setdefault(part.recorded_id or "", []).append(row)
+            lane.unshown.add(row)
+        return rows
 
     def _compare_copy(self, message: Message, rows: list[int], spot: Spot) -> None:
         for part, row in zip(message.calls, rows, strict=True):
@@ -303,6 +343,14 @@ def _spot_of(message: Message, record: Spot) -> Spot:
     """Where a message stands: its own place where the reader knows it, else that of its record."""
     place = message.place if message.place >= 0 else record.place
     return Spot(place, record.pointer + message.pointer, record.at)
+
+
+def _say_alike(part: Part, asked: Witness) -> bool:
+    """Whether two records of a call give the same arguments."""
+    if part.payload is None or asked.payload is None:
+        return part.payload is asked.payload
+    change = compare_arguments(asked.payload, part.payload)
+    return not change.contradicts and not change.added
 
 
 def _args_fit(asked: Payload | None, ran: Payload | None) -> bool:

@@ -38,6 +38,9 @@ class Recorder:
         self._turn_rows = array("q")
         self._inherited: set[int] = set()
         self._unasked = 0
+        self._only_asked: dict[str, int] = {}
+        self._rows_of: dict[int, list[int]] = {}
+        self._other_ids_failed = 0
         self._asked_in = array("q")
 
     def step(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from forensics.core.agreement import Rung, agree, compare_arguments, is_cut_of
+from forensics.core.agreement import Rung, agree, compare_arguments, is_bare, is_cut_of
 from forensics.core.evidence import Basis
 from forensics.core.findings import finding
 from forensics.core.jsonvalue import decode, short_json, value_of
@@ -100,8 +100,12 @@ class TupleBuilder(Recorder):
         recorded_id = recorded_id or None
         self.trace.calls.append(Call(tool, turn, index, recorded_id, lane.agent, server, boundary))
         row = len(self.trace.calls) - 1
+        self._rows_of.setdefault(turn, []).append(row)
         if recorded_id:
             lane.calls.setdefault(recorded_id, []).append(row)
+            known = self._only_asked.setdefault(recorded_id, row)
+            if known != row:
+                self._only_asked[recorded_id] = NOWHERE
         return row
 
     # what ran --------------------------------------------------------------------------------------------------------
@@ -212,7 +216,7 @@ class TupleBuilder(Recorder):
 
     def _answer_from_span(self, lane: Lane, row: int, ran: Execution) -> None:
         call = self.trace.calls[row]
-        call.executed = Witness(ran.arguments, ran.spot.place, ran.spot.pointer, call.step)
+        call.executed = Witness(_named_arguments(call, ran), ran.spot.place, ran.spot.pointer, call.step)
         call.start, call.end, call.ended = ran.start, ran.end, ran.ended
         call.server = call.server or ran.server
         if ran.boundary is not Boundary.TOOL:
@@ -274,6 +278,9 @@ class TupleBuilder(Recorder):
 
     def _answer_from_prompt(self, lane: Lane, row: int, payload: Payload | None, spot: Spot, said: Outcome) -> None:
         call = self.trace.calls[row]
+        if call.shown is not None:
+            self._compare_with_earlier(row, call.shown, payload, spot)
+            return
         call.shown = Witness(payload, spot.place, spot.pointer)
         if call.executed is None:
             self._first_answer(lane, row, payload, spot, said)
@@ -352,6 +359,14 @@ class TupleBuilder(Recorder):
         for call in calls:
             self.block(call, "ambiguous_pairing", message)
         self.note(finding("ambiguous_pairing", message, steps=tuple(c.step for c in calls), basis=Basis.DERIVED))
+
+
+def _named_arguments(call: Call, ran: Execution) -> Payload | None:
+    """The arguments that ran; none where only the value of the one argument that was asked for is recorded."""
+    asked = call.requested
+    if asked is None or asked.payload is None or ran.arguments is None or not is_bare(asked.payload, ran.arguments):
+        return ran.arguments
+    return None
 
 
 _OUTCOMES: dict[str, Outcome] = {

@@ -13,13 +13,17 @@ import msgspec
 
 from forensics.core.build import Spot
 from forensics.core.findings import finding
-from forensics.core.jsonvalue import Decoded, canonical, decode, raw, text_of
+from forensics.core.jsonvalue import Decoded, canonical, decode, text_of
 from forensics.core.sanitise import one_line
 from forensics.errors import CorruptEvidenceError
+from forensics.formats.shared.any_value import ABSENT, KeyValue, plain
+from forensics.formats.shared.dialects import MARKS, Told, translate
+from forensics.formats.shared.fields import Fields, fields_of, items_of, opens_with
+from forensics.formats.shared.flattened import Flat
 from forensics.formats.shared.lines import BOM, lines
-from forensics.formats.shared.span_names import FOREIGN_HEADS, SERVICE, WANTED, foreign_vocabulary
+from forensics.formats.shared.span_names import SERVICE, WANTED, OtherNames
 from forensics.formats.shared.span_walk import walk_spans
-from forensics.formats.shared.spans import Attributes, Event, Span, escape, hex_id, nanoseconds, say_lost_time
+from forensics.formats.shared.spans import Attributes, Event, Span, Spread, escape, hex_id, nanoseconds, say_lost_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,39 +37,23 @@ if TYPE_CHECKING:
 Text = bytes | memoryview | msgspec.Raw
 
 NAME = "otlp"
-ABOUT = "OpenTelemetry OTLP/JSON with GenAI attributes: one request, an array of requests, or one request a line"
+ABOUT = "OpenTelemetry OTLP/JSON, any GenAI vocabulary: one request, an array of them, or one a line; Grafana Tempo"
 CARRIES = "span tree, times in ns, executions, errors; prompts, calls, results, tool schemas where content was captured"
 LACKS = "content where capture was off (the default of most instrumentations); approvals"
 RECORDS_CALLS = False
 SPANS_ARE_COMPLETE = False
 
-_ABSENT = msgspec.Raw(b"")
 _DAMAGED_HEAD = 4096  # bytes in which a document that is no JSON still shows what it was
-
-
-class _Value(msgspec.Struct, rename="camel", frozen=True, gc=False):
-    string_value: msgspec.Raw = _ABSENT
-    int_value: msgspec.Raw = _ABSENT
-    double_value: msgspec.Raw = _ABSENT
-    bool_value: msgspec.Raw = _ABSENT
-    array_value: msgspec.Raw = _ABSENT
-    kvlist_value: msgspec.Raw = _ABSENT
-    bytes_value: msgspec.Raw = _ABSENT
-
-
-class _Attribute(msgspec.Struct, gc=False):
-    key: str
-    value: _Value = _Value()
 
 
 class _Event(msgspec.Struct, gc=False):
     name: str = ""
-    attributes: list[_Attribute] | None = None
+    attributes: list[KeyValue] | None = None
 
 
 class _Status(msgspec.Struct, gc=False):
     code: int | str | None = None
-    message: msgspec.Raw = _ABSENT
+    message: msgspec.Raw = ABSENT
 
 
 class _Span(msgspec.Struct, rename="camel", gc=False):
@@ -76,7 +64,7 @@ class _Span(msgspec.Struct, rename="camel", gc=False):
     kind: int | str | None = None
     start_time_unix_nano: int | float | str | None = None
     end_time_unix_nano: int | float | str | None = None
-    attributes: list[_Attribute] | None = None
+    attributes: list[KeyValue] | None = None
     events: list[_Event] | None = None
     status: _Status | None = None
     dropped_attributes_count: int | float | str | None = None
@@ -84,7 +72,7 @@ class _Span(msgspec.Struct, rename="camel", gc=False):
 
 
 class _Resource(msgspec.Struct, gc=False):
-    attributes: list[_Attribute] | None = None
+    attributes: list[KeyValue] | None = None
 
 
 class _Scope(msgspec.Struct, gc=False):
@@ -99,6 +87,7 @@ class _ResourceSpans(msgspec.Struct, rename="camel", gc=False):
 
 class _Request(msgspec.Struct, rename="camel", gc=False):
     resource_spans: list[_ResourceSpans] | None = None
+    batches: list[_ResourceSpans] | None = None
 
 
 class _LooseScope(msgspec.Struct, gc=False):
@@ -106,13 +95,14 @@ class _LooseScope(msgspec.Struct, gc=False):
 
 
 class _LooseResourceSpans(msgspec.Struct, rename="camel", gc=False):
-    resource: msgspec.Raw = _ABSENT
+    resource: msgspec.Raw = ABSENT
     scope_spans: list[_LooseScope] | None = None
     instrumentation_library_spans: list[_LooseScope] | None = None
 
 
 class _LooseRequest(msgspec.Struct, rename="camel", gc=False):
     resource_spans: list[_LooseResourceSpans] | None = None
+    batches: list[_LooseResourceSpans] | None = None
 
 
 _request = msgspec.json.Decoder(_Request).decode
@@ -121,19 +111,18 @@ _one_span = msgspec.json.Decoder(_Span).decode
 _one_resource = msgspec.json.Decoder(_Resource).decode
 _array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
-_INT64_DIGITS = len(str(-(2**63)))
 _NOTHING = (b"", b'""', b"null")
 _SEVERAL = 2
 _NAMED = 4
 _NO_TIME = _NO_COUNT = (None, "", 0, "0")
 _SIGNALS = {"resourceLogs": "log records", "resourceMetrics": "metrics", "resourceProfiles": "profiles"}
 _KNOWN_MEMBERS = (
-    frozenset({"resourceSpans", *_SIGNALS}),
+    frozenset({"resourceSpans", "batches", *_SIGNALS}),
     frozenset({"resource", "scopeSpans", "instrumentationLibrarySpans", "schemaUrl", "deprecatedScopeSpans"}),
     frozenset({"scope", "instrumentationLibrary", "spans", "schemaUrl", "deprecatedSpans"}),
 )
 """Of a request, of a resource's spans, of a scope's spans. What stands beside them is no OTLP and may hold spans."""
-_BELOW = (("resourceSpans",), ("scopeSpans", "instrumentationLibrarySpans"), ())
+_BELOW = (("resourceSpans", "batches"), ("scopeSpans", "instrumentationLibrarySpans"), ())
 _REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _FAILED = (2, "2", "STATUS_CODE_ERROR", "ERROR", "Error")
 _KINDS = {"UNSPECIFIED": 0, "INTERNAL": 1, "SERVER": 2, "CLIENT": 3, "PRODUCER": 4, "CONSUMER": 5}
@@ -144,7 +133,16 @@ def sniff(look: Look) -> int:
     documents = [look.document] if look.document is not None else [*look.items()[:1], *look.lines]
     if any("resourceSpans" in fields for fields in documents):
         return 95
+    if any(_is_tempo(fields) for fields in documents):
+        return 90
     return 40 if not documents and b'"resourceSpans"' in look.head[:_DAMAGED_HEAD] else 0
+
+
+def _is_tempo(fields: Fields) -> bool:
+    inner = fields_of(fields["trace"]) if "trace" in fields and opens_with(fields["trace"], b"{") else fields
+    batches = inner.get("batches")
+    first = fields_of(items_of(batches)[0]) if batches is not None and items_of(batches) else {}
+    return "resourceSpans" in inner or not {"scopeSpans", "instrumentationLibrarySpans"}.isdisjoint(first)
 
 
 def read(source: Source, build: EvidenceBuilder) -> None:
@@ -183,7 +181,8 @@ class _OtlpReader:
         self.spans: list[Span] = []
         self._ids: dict[str, str] = {}
         self._shared: dict[str, str] = {}
-        self._slots: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self._slots: dict[tuple[int | str, ...], tuple[int | str, ...]] = {}
+        self._other_names = OtherNames()
         self._beside: dict[str, list[Spot]] = {}
 
     # containers --------------------------------------------------------------------------------------------------
@@ -212,7 +211,10 @@ class _OtlpReader:
         tainted = self.build.faults(decoded.faults, Spot(place))
         if decoded.faults and not _is_plain(text):
             text = canonical(decoded.value)
-        if isinstance(decoded.value, list):
+        if isinstance(decoded.value, dict) and isinstance(decoded.value.get("trace"), dict):  # Tempo's second API
+            self._check(decoded.value["trace"], place, "/trace")
+            self._request(fields_of(text)["trace"], place, "/trace", tainted)
+        elif isinstance(decoded.value, list):
             for index, request in enumerate(_array(text)):
                 self._check(decoded.value[index], place, f"/{index}")
                 self._request(request, place, f"/{index}", tainted)
@@ -249,9 +251,9 @@ class _OtlpReader:
         except _REFUSED:
             self._spoiled_request(text, place, pointer, tainted)
             return
-        for r, resource in enumerate(request.resource_spans or ()):
+        for where, resource in _resources(request):
             service = self._service(resource.resource)
-            for above, spans in _scopes(resource, f"{pointer}/resourceSpans/{r}"):
+            for above, spans in _scopes(resource, f"{pointer}{where}"):
                 for i, span in enumerate(spans):
                     self._span(span, place, f"{above}{i}", service, tainted)
 
@@ -262,15 +264,15 @@ class _OtlpReader:
         except _REFUSED as error:
             self._spoiled(place, pointer, f"no OTLP request: {error}")
             return
-        for r, resource in enumerate(request.resource_spans or ()):
+        for where, resource in _resources(request):
             service = self._loose_service(resource.resource)
-            for above, spans in _scopes(resource, f"{pointer}/resourceSpans/{r}"):
+            for above, spans in _scopes(resource, f"{pointer}{where}"):
                 for i, one in enumerate(spans):
                     self._loose_span(one, place, f"{above}{i}", service, tainted)
 
     def _loose_service(self, resource: msgspec.Raw) -> str:
         try:
-            return self._service(_one_resource(resource)) if resource is not _ABSENT else ""
+            return self._service(_one_resource(resource)) if resource is not ABSENT else ""
         except _REFUSED:
             return ""
 
@@ -290,7 +292,7 @@ class _OtlpReader:
     def _service(self, resource: _Resource | None) -> str:
         for attribute in (resource.attributes if resource is not None else None) or ():
             if attribute.key == SERVICE:
-                return text_of(_plain(attribute.value) or _ABSENT)
+                return text_of(plain(attribute.value) or ABSENT)
         return ""
 
     # one span ----------------------------------------------------------------------------------------------------
@@ -299,7 +301,13 @@ class _OtlpReader:
         counts = self.build.counts
         counts.spans += 1
         counts.records += 1
-        attributes, slots, foreign, twice = self._attributes(span.attributes or (), place, pointer)
+        attributes, slots, flat, foreign, twice = self._attributes(span.attributes or (), place, pointer)
+        events = tuple(self._events(span.events, pointer)) if span.events else ()
+        spread: dict[str, Spread] = {}
+        if flat or not MARKS.isdisjoint(attributes):
+            told = Told(attributes, slots, events, pointer)
+            translate(told, flat)
+            spread = told.spread
         status, ids, parent = span.status, self._ids, span.parent_span_id
         start, end = nanoseconds(span.start_time_unix_nano), nanoseconds(span.end_time_unix_nano)
         if (start < 0 and span.start_time_unix_nano not in _NO_TIME) or (
@@ -318,33 +326,47 @@ class _OtlpReader:
                 status is not None and status.code in _FAILED,
                 status.message if status is not None and bytes(status.message) not in _NOTHING else None,
                 attributes,
-                tuple(self._events(span.events, pointer)) if span.events else (),
+                events,
                 place,
                 pointer,
-                self._slots.setdefault(slots, slots),
+                self._shared_slots(slots),
                 foreign,
                 service,
                 twice or tainted,
                 _lost(span) if span.dropped_attributes_count or span.dropped_events_count else "",
+                spread,
             )
         )
 
+    def _shared_slots(self, slots: list[int | str]) -> tuple[int | str, ...]:
+        """Most spans of one kind have their attributes in the same places."""
+        told = tuple(slots)
+        return self._slots.setdefault(told, told)
+
     def _attributes(
-        self, told: Iterable[_Attribute], place: int, pointer: str
-    ) -> tuple[Attributes, tuple[int, ...], str, str | None]:
-        """The attributes that are read, where each stands, a vocabulary that is not read, and what taints them."""
+        self, told: Iterable[KeyValue], place: int, pointer: str
+    ) -> tuple[Attributes, list[int | str], list[Flat], str, str | None]:
+        """The attributes that are read, where each stands, those that are flattened, a vocabulary that is not read, and
+        what taints them.
+        """
         attributes: Attributes = {}
-        slots: list[int] = []
+        slots: list[int | str] = []
+        flat: list[Flat] = []
         foreign, tainted = "", None
         for slot, attribute in enumerate(told):
             name = WANTED.get(attribute.key)
             if name is None:
-                if not foreign and attribute.key.startswith(FOREIGN_HEADS):
-                    foreign = foreign_vocabulary(attribute.key)
+                other = self._other_names[attribute.key]
+                if other is not None and other.family:
+                    item = plain(attribute.value)
+                    if item is not None:
+                        flat.append(Flat(other.family, attribute.key, item, slot))
+                elif other is not None:
+                    foreign = foreign or other.vocabulary
                 continue
             payload: Payload | None = attribute.value.string_value
-            if payload is _ABSENT:
-                payload = _plain(attribute.value)
+            if payload is ABSENT:
+                payload = plain(attribute.value)
             if payload is None:
                 continue
             if name in attributes:
@@ -353,7 +375,7 @@ class _OtlpReader:
                 continue
             attributes[name] = payload
             slots.append(slot)
-        return attributes, tuple(slots), foreign, tainted
+        return attributes, slots, flat, foreign, tainted
 
     def _twice(self, name: str, one: Payload, other: Payload, spot: Spot) -> str | None:
         """A name that stands twice in an attribute list: two readers may see two stories."""
@@ -366,7 +388,7 @@ class _OtlpReader:
 
     def _events(self, events: list[_Event], pointer: str) -> Iterator[Event]:
         for index, event in enumerate(events):
-            told = ((a.key, _plain(a.value)) for a in event.attributes or ())
+            told = ((a.key, plain(a.value)) for a in event.attributes or ())
             attributes = {key: payload for key, payload in told if payload is not None}
             yield Event(event.name, attributes, f"{pointer}/events/{index}")
 
@@ -388,6 +410,13 @@ def _is_plain(text: Text) -> bool:
     except _REFUSED:
         return False
     return True
+
+
+def _resources(request: Any) -> Iterator[tuple[str, Any]]:
+    """The spans of each resource of a request, typed or not, with the pointer of each; Tempo calls them batches."""
+    for member, resources in (("resourceSpans", request.resource_spans), ("batches", request.batches)):
+        for index, resource in enumerate(resources or ()):
+            yield f"/{member}/{index}", resource
 
 
 def _scopes(resource: _ResourceSpans | _LooseResourceSpans, pointer: str) -> Iterator[tuple[str, list[Any]]]:
@@ -430,39 +459,3 @@ def _kind(recorded: int | str | None) -> int:
     if isinstance(recorded, int):
         return recorded
     return _KINDS.get((recorded or "").removeprefix("SPAN_KIND_"), 0)
-
-
-def _plain(value: _Value) -> Payload | None:
-    """An AnyValue as plain JSON: texts and flags in place, 64-bit integers out of their quotes, lists written again."""
-    if value.string_value is not _ABSENT:
-        return value.string_value
-    if value.int_value is not _ABSENT:
-        return msgspec.Raw(bytes(value.int_value).strip(b'"'))
-    for payload in (value.bool_value, value.double_value, value.bytes_value):
-        if payload is not _ABSENT:
-            return payload
-    if value.array_value is not _ABSENT:
-        return raw(_unwrapped({"arrayValue": decode(value.array_value).value}))
-    if value.kvlist_value is not _ABSENT:
-        return raw(_unwrapped({"kvlistValue": decode(value.kvlist_value).value}))
-    return None
-
-
-def _unwrapped(value: object) -> object:
-    """A decoded AnyValue as the plain value (depth is bounded by the reader's nesting limit)."""
-    if not isinstance(value, dict):
-        return value
-    if "arrayValue" in value:
-        return [_unwrapped(v) for v in _values(value["arrayValue"])]
-    if "kvlistValue" in value:
-        pairs = [p for p in _values(value["kvlistValue"]) if isinstance(p, dict)]
-        return {str(p.get("key")): _unwrapped(p.get("value")) for p in pairs}
-    if "intValue" in value:
-        number = str(value["intValue"])
-        return int(number) if number.lstrip("-").isdigit() and len(number) <= _INT64_DIGITS else number
-    return next(iter(value.values()), None)
-
-
-def _values(holder: object) -> list[object]:
-    values = holder.get("values") if isinstance(holder, dict) else None
-    return values if isinstance(values, list) else []

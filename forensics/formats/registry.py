@@ -21,6 +21,8 @@ _SHIPPED: dict[str, str] = {
     "fastaiagent-db": "forensics.formats.fastaiagent_db",
     "fastaiagent-json": "forensics.formats.fastaiagent_json",
     "otlp": "forensics.formats.otlp",
+    "otel-spans": "forensics.formats.span_list",
+    "jaeger": "forensics.formats.jaeger",
     "openai-chat": "forensics.formats.message_lists:OPENAI_CHAT",
     "openai-responses": "forensics.formats.message_lists:OPENAI_RESPONSES",
     "anthropic-messages": "forensics.formats.message_lists:ANTHROPIC_MESSAGES",
@@ -128,10 +130,13 @@ def describe(look: Look) -> str:
     return next(said for holds, said in _SEEN if holds(look.head))
 
 
+_CSV = "a table of spans as CSV, which is not read: write its rows as JSON, one a line"
 _SEEN: tuple[tuple[Callable[[bytes], bool], str], ...] = (
     (lambda head: not head, "an empty file"),
     (lambda head: head.startswith(SQLITE_MAGIC), "a SQLite database"),
+    (lambda head: head.startswith(b"PAR1"), "a Parquet file, which is not read: write its rows as JSON, one a line"),
     (lambda head: b"\x00" in head, "binary data"),
+    (lambda head: b"span_id" in head.partition(b"\n")[0] and b"," in head.partition(b"\n")[0], _CSV),
     (lambda head: head.lstrip()[:1] in (b"{", b"["), "JSON that breaks off or is damaged"),
     (lambda head: decode(head).error is None, "JSON, but no trace: a text, a number or another single value"),
     (lambda _: True, "no JSON"),

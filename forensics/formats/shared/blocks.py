@@ -13,23 +13,52 @@ import msgspec
 from forensics.core.sanitise import one_line
 from forensics.core.trace import Boundary, Payload
 from forensics.formats.shared.draft import Draft, part_of
-from forensics.formats.shared.fields import Fields, call_marks, fields_of, is_text, items_of, present, spelled, text
+from forensics.formats.shared.fields import (
+    Fields,
+    call_marks,
+    fields_of,
+    is_text,
+    is_true,
+    items_of,
+    present,
+    spelled,
+    text,
+)
 
 
 def _tool_use(draft: Draft, fields: Fields, pointer: str) -> None:
-    boundary = Boundary.TOOL if text(fields, "type") in _RUN_BY_THE_AGENT else Boundary.PROVIDER_TOOL
+    by_agent = text(fields, "type").replace("-", "_") in _RUN_BY_THE_AGENT and not is_true(fields, "providerExecuted")
+    boundary = Boundary.TOOL if by_agent else Boundary.PROVIDER_TOOL
     arguments = present(fields, "input", "arguments", "args")
-    recorded = text(fields, "id", "tool_use_id")
-    draft.call(part_of(text(fields, "name"), recorded, arguments, pointer, boundary), fields)
+    recorded = text(fields, "id", "tool_use_id", "toolCallId")
+    draft.call(part_of(text(fields, "name", "toolName"), recorded, arguments, pointer, boundary), fields)
 
 
 _RUN_BY_THE_AGENT = frozenset({"tool_use", "tool_call"})
 
 
 def _tool_result(draft: Draft, fields: Fields, pointer: str) -> None:
-    content = present(fields, "content", "output")
-    recorded = text(fields, "tool_use_id", "tool_call_id")
-    draft.result(part_of(text(fields, "name"), recorded, content, pointer), fields)
+    content, failed = _tool_output(present(fields, "content", "output", "result"))
+    recorded = text(fields, "tool_use_id", "tool_call_id", "toolCallId")
+    draft.result(part_of(text(fields, "name", "toolName"), recorded, content, pointer), fields, failed=failed)
+
+
+def _tool_output(told: Payload | None) -> tuple[Payload | None, bool]:
+    """What a tool gave back, without the word for its kind that the Vercel AI SDK writes beside it (`{"type": "json",
+    "value": …}`), and whether that word says that it failed.
+    """
+    if told is None or bytes(memoryview(told)[:1]) != b"{":
+        return told, False
+    fields = fields_of(told)
+    kind = text(fields, "type")
+    if kind == "execution-denied":
+        return present(fields, "reason") or msgspec.Raw(b'"the execution was denied"'), True
+    if fields.keys() <= {"type", "value", "providerOptions"} and kind in _OUTPUTS:
+        return present(fields, "value"), kind.startswith("error")
+    return told, False
+
+
+_OUTPUTS = frozenset({"text", "json", "content", "error-text", "error-json"})
 
 
 def _genai_response(draft: Draft, fields: Fields, pointer: str) -> None:
@@ -138,6 +167,7 @@ COMPACTED = frozenset({"compaction", "compaction_summary", "context_compaction"}
 
 
 def _reader_of(kind: str) -> _Block | None:
+    kind = kind.replace("-", "_")
     return _BLOCKS.get(kind) or next((reader for end, reader in _FAMILIES if kind.endswith(end)), None)
 
 
@@ -171,7 +201,8 @@ def _holds_results(content: Payload) -> bool:
     if is_text(content):
         return False
     return any(
-        text(fields_of(item), "type").endswith(("tool_result", "tool_call_response")) for item in items_of(content)
+        text(fields_of(item), "type").replace("-", "_").endswith(("tool_result", "tool_call_response"))
+        for item in items_of(content)
     )
 
 
@@ -331,7 +362,7 @@ _NOTHING = (b"null", b"[]", b"{}", b'""', b"false")
 def _read_tool_call(draft: Draft, fields: Fields, pointer: str) -> None:
     inner_raw = present(fields, "function", "custom")
     inner = fields_of(inner_raw) if inner_raw is not None and not is_text(inner_raw) else fields
-    name = text(inner, "name") or text(fields, "function")
+    name = text(inner, "name", "toolName") or text(fields, "function")
     arguments = present(inner, "arguments", "args", "input", "parameters")
-    recorded = text(fields, "id", "call_id", "tool_call_id")
+    recorded = text(fields, "id", "call_id", "tool_call_id", "toolCallId")
     draft.call(part_of(name, recorded, arguments, pointer), inner, freeform="custom" in fields)

@@ -37,8 +37,9 @@ class FactReader:
             self._seen.add((server, bytes(payload)))
             listed = unfold(decode(payload).value)
             locator = self._trace.places.locator(span.place, span.where(name))
+            listed = listed.get("function_tools") if isinstance(listed, dict) else listed
             for item in listed if isinstance(listed, list) else []:
-                self._read_item(item, server, locator)
+                self._read_item(unfold(item), server, locator)
 
     def _read_item(self, item: object, server: str, locator: Locator) -> None:
         if not isinstance(item, dict):
@@ -61,7 +62,12 @@ def _facts(name: str, told: dict[str, Any], item: dict[str, Any], server: str, l
         name,
         server=server or None,
         description=_text(told.get("description")),
-        input_schema=_object(told.get("parameters") or told.get("input_schema") or told.get("inputSchema")),
+        input_schema=_object(
+            told.get("parameters")
+            or told.get("input_schema")
+            or told.get("inputSchema")
+            or told.get("parameters_json_schema")
+        ),
         output_schema=_object(told.get("output_schema") or told.get("outputSchema")),
         hints=annotations if isinstance(annotations, dict) else {},
         replay_class=_text(item.get("replay_class")),

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.jsonvalue import canonical, decode, raw, text_of
-from forensics.core.messages import Message, Part
+from forensics.core.messages import Doubt, Message, Part
 from forensics.formats.shared import span_names as names
+from forensics.formats.shared.span_bodies import read_request, read_response
 from forensics.formats.shared.vocabulary import (
     content_key,
     fields_of,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from forensics.core.trace import Payload
-    from forensics.formats.shared.spans import Event, Span
+    from forensics.formats.shared.spans import Event, Item, Span, Spread
 
 _OPENS = b'{"role":'
 _ABSENT = msgspec.Raw(b"")
@@ -60,12 +61,14 @@ _REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 class Said(msgspec.Struct, frozen=True, gc=False):
     """Messages and where they stand: `pointer` is that of their list inside the span's place. `cut` says that the text
-    began as a list and is no JSON, as an attribute length limit leaves it.
+    began as a list and is no JSON, as an attribute length limit leaves it, or that items are missing. `disputed` is
+    what the vocabularies of one span say against each other.
     """
 
     messages: tuple[Message, ...]
     pointer: str
     cut: bool = False
+    disputed: str = ""
 
 
 class MessageReader:
@@ -73,11 +76,18 @@ class MessageReader:
 
     def __init__(self) -> None:
         self._parsed: dict[bytes, Message] = {}
+        self.doubts: list[tuple[Span, Doubt]] = []
+        self._reading: Span | None = None
 
-    def prompt(self, span: Span) -> Said | None:
-        """What the model was shown, or None where it was not captured."""
+    def prompt(self, span: Span, *, whole_request: bool = True) -> Said | None:
+        """What the model was shown, or None where it was not captured. `whole_request` says that the input of the span
+        is a request to a model.
+        """
+        self._reading = span
         found = span.get(names.PROMPT)
         said = self._listed(span, *found, "user") if found is not None else self._from_events(span, _PROMPT_EVENTS)
+        if said is None and whole_request:
+            said = self._request(span)
         system = span.get(names.SYSTEM_INSTRUCTIONS)
         if system is None or result_damage(system[1]) is not None:
             return said
@@ -88,16 +98,29 @@ class MessageReader:
 
     def answer(self, span: Span) -> Said | None:
         """What the model answered as one message, or None where it was not captured."""
+        self._reading = span
         found = span.get(names.ANSWER)
         if found is not None:
-            said = self._listed(span, *found, "assistant")
+            said = self._compared(span, self._listed(span, *found, "assistant"), found[0])
         else:
-            said = self._response(span) or self._from_events(span, _ANSWER_EVENTS)
+            said = self._response(span) or self._from_events(span, _ANSWER_EVENTS) or self._response_body(span)
         if said is None or not (said.messages or said.cut):
             return None
         if not said.messages:
             return Said(self._plain("[", "assistant"), said.pointer, cut=True)
-        return said if len(said.messages) == 1 else Said((_merged(said.messages),), said.pointer, said.cut)
+        if len(said.messages) == 1:
+            return said
+        return Said((_merged(said.messages),), said.pointer, said.cut, said.disputed)
+
+    def _compared(self, span: Span, said: Said | None, told: str) -> Said | None:
+        """What one vocabulary of a span says of the answer must be what the next one says."""
+        others = [name for name in names.ANSWER if name != told and name in span.attributes]
+        for name in others:
+            other = self._listed(span, name, span.attributes[name], "assistant")
+            if said is not None and other is not None and _asked(said) != _asked(other):
+                message = f"the model's answer asks for other calls under {told} than under {name}"
+                return msgspec.structs.replace(said, disputed=message)
+        return said
 
     def listed(self, span: Span, table: tuple[str, ...]) -> Said | None:
         """The list of messages that one of these attributes holds."""
@@ -115,10 +138,20 @@ class MessageReader:
             if answer is not None:
                 return Said((answer,), span.where(name))
         items = items_of(body)
+        spread = span.spread.get(name)
+        if spread is not None:
+            return self._spread(span, items, spread, name)
         pointer = span.where(name)
         if not items:
             return Said(self._plain(text, role), pointer, text.lstrip()[:1] == "[" and text.strip() != "[]")
         return Said(tuple([self._parse(bytes(item), f"/{i}") for i, item in enumerate(items)]), pointer)
+
+    def _spread(self, span: Span, items: list[Payload], spread: Spread, name: str) -> Said:
+        """The messages of a list that was put together, each with the place of the attribute that it came from."""
+        told = (_placed(self._parse(bytes(item), ""), place) for item, place in zip(items, spread.items, strict=False))
+        messages = tuple(told)
+        pointer = span.pointer if messages else span.where(name)
+        return Said(messages, pointer, cut=not spread.whole or len(items) != len(spread.items))
 
     def _plain(self, text: str, role: str) -> tuple[Message, ...]:
         """A text that is no list of messages: one message of it (plain text, or a list cut in the middle)."""
@@ -131,7 +164,31 @@ class MessageReader:
         if message is None:
             message = _as_it_should_be(item, pointer) or parse_message(msgspec.Raw(item), pointer, in_place)
             self._parsed[item] = message
+            self._doubt(*message.doubts)
         return message if message.pointer == pointer else msgspec.structs.replace(message, pointer=pointer)
+
+    def _doubt(self, *doubts: Doubt) -> None:
+        if self._reading is not None:
+            self.doubts.extend((self._reading, doubt) for doubt in doubts)
+
+    # a whole request and its response ----------------------------------------------------------------------------
+
+    def _request(self, span: Span) -> Said | None:
+        found = span.get(names.REQUEST_BODY)
+        if found is None or result_damage(found[1]) is not None:
+            return None
+        requested = read_request(found[1])
+        messages = tuple(self._parse(bytes(item), "") for item in requested.items)
+        pointer = span.where(found[0])
+        return Said(messages, pointer, requested.cut) if messages or requested.cut else None
+
+    def _response_body(self, span: Span) -> Said | None:
+        found = span.get(names.RESPONSE_BODY)
+        if found is None or result_damage(found[1]) is not None:
+            return None
+        answer = read_response(found[1])
+        self._doubt(*answer.doubts)
+        return Said(answer.messages, span.where(found[0]), _breaks_off(found[1])) if answer.messages else None
 
     # FastAIAgent: the answer in two attributes -------------------------------------------------------------------
 
@@ -176,7 +233,8 @@ class MessageReader:
         if whole is not None:
             yield from self._whole(whole, role)
             return
-        yield self._of_fields(event.attributes, role, event.pointer)
+        message = self._of_fields(event.attributes, role, event.pointer)
+        yield message if event.place < 0 else msgspec.structs.replace(message, place=event.place)
 
     def _whole(self, payload: Payload, role: str) -> Iterator[Message]:
         text = text_of(payload)
@@ -308,6 +366,29 @@ def _as_text(payload: Payload) -> Payload:
 
 def _moved(part: Part, old: str, new: str) -> Part:
     return msgspec.structs.replace(part, pointer=new + part.pointer.removeprefix(old))
+
+
+def _placed(message: Message, item: Item) -> Message:
+    """A message of flattened attributes, its calls where their own attributes stand."""
+    if not message.calls:
+        results = tuple(msgspec.structs.replace(part, pointer="") for part in message.results)
+        return msgspec.structs.replace(message, pointer=item.own, results=results)
+    return msgspec.structs.replace(
+        message,
+        pointer="",
+        calls=tuple(msgspec.structs.replace(part, pointer=_call_place(part, item)) for part in message.calls),
+        results=tuple(msgspec.structs.replace(part, pointer=item.own) for part in message.results),
+    )
+
+
+def _call_place(part: Part, item: Item) -> str:
+    kind, _, number = part.pointer.removeprefix("/").partition("/")
+    return item.calls.get(number.partition("/")[0], item.own) if kind == "tool_calls" else item.own
+
+
+def _asked(said: Said) -> list[tuple[str, str]]:
+    """The calls of an answer, as far as every vocabulary tells them."""
+    return sorted((part.tool, part.recorded_id or "") for message in said.messages for part in message.calls)
 
 
 def _merged(messages: tuple[Message, ...]) -> Message:

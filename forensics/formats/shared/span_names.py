@@ -1,38 +1,71 @@
 """Which attribute means what, in which dialect of the span conventions? Tables only: the first name that is there wins.
 
-Dialects: OpenTelemetry GenAI as it stands (1.37 and later), its older names, FastAIAgent, pydantic-ai. Vocabularies
-that are recognised and not read are named too, so that a trace in them never looks as if it had no calls.
+Dialects: OpenTelemetry GenAI as it stands (1.37 and later), its older names, FastAIAgent, pydantic-ai, OpenInference,
+OpenLLMetry, the Vercel AI SDK, Google ADK and Monocle. `FAMILIES` are the heads of attributes that are flattened with
+indices. Vocabularies that are recognised and not read are named too, so that a trace in them
+never looks as if it had no calls.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import NamedTuple
 
 OPERATION = ("gen_ai.operation.name",)
 RUNNER = ("fastaiagent.runner.type",)
 
-AGENT_NAME = ("gen_ai.agent.name", "agent.name", "agent_name")
-AGENT_INPUT = ("agent.input", "chain.input", "swarm.input", "supervisor.input")
-AGENT_OUTPUT = ("agent.output", "final_result", "chain.output", "swarm.output", "supervisor.output")
+AGENT_NAME = ("gen_ai.agent.name", "agent.name", "agent_name", "ai.telemetry.functionId")
+AGENT_INPUT = (
+    "agent.input", "chain.input", "swarm.input", "supervisor.input",
+    "input.value", "traceloop.entity.input", "monocle.input",
+)  # fmt: skip
+AGENT_OUTPUT = (
+    "agent.output", "final_result", "chain.output", "swarm.output", "supervisor.output",
+    "output.value", "traceloop.entity.output", "monocle.output",
+)  # fmt: skip
 AGENT_STATUS = ("agent.status", "chain.status", "swarm.status", "supervisor.status")
 SYSTEM_PROMPT = ("agent.system_prompt",)
 WHOLE_CONVERSATION = ("pydantic_ai.all_messages", "all_messages_events")
 
-PROMPT = ("gen_ai.input.messages", "gen_ai.request.messages")
+PROMPT = (
+    "gen_ai.input.messages", "gen_ai.request.messages", "llm.input_messages", "gen_ai.prompt", "ai.prompt.messages",
+    "llm.prompts", "monocle.prompt",
+)  # fmt: skip
 SYSTEM_INSTRUCTIONS = ("gen_ai.system_instructions",)
-ANSWER = ("gen_ai.output.messages",)
-ANSWER_TEXT = ("gen_ai.response.content",)
-ANSWER_CALLS = ("gen_ai.response.tool_calls",)
+ANSWER = (
+    "gen_ai.output.messages", "llm.output_messages", "gen_ai.completion", "llm.choices", "monocle.answer",
+)  # fmt: skip
+ANSWER_TEXT = ("gen_ai.response.content", "ai.response.text", "ai.response.object")
+ANSWER_CALLS = ("gen_ai.response.tool_calls", "ai.response.toolCalls")
+REQUEST_BODY = ("gcp.vertex.agent.llm_request", "input.value", "traceloop.entity.input")
+RESPONSE_BODY = ("gcp.vertex.agent.llm_response", "output.value", "traceloop.entity.output")
+"""A whole request to a model and its response, where no messages are told apart."""
 EVENT_LIST = ("events",)
-FINISH = ("gen_ai.response.finish_reasons", "gen_ai.response.finish_reason")
-MODEL = ("gen_ai.response.model", "gen_ai.request.model", "model_name")
-INPUT_TOKENS = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
-OUTPUT_TOKENS = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")
+FINISH = ("gen_ai.response.finish_reasons", "gen_ai.response.finish_reason", "ai.response.finishReason")
+MODEL = (
+    "gen_ai.response.model", "gen_ai.request.model", "model_name", "llm.model_name", "ai.response.model", "ai.model.id",
+)  # fmt: skip
+INPUT_TOKENS = (
+    "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt", "ai.usage.inputTokens",
+    "ai.usage.promptTokens", "llm.usage.prompt_tokens",
+)  # fmt: skip
+OUTPUT_TOKENS = (
+    "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion",
+    "ai.usage.outputTokens", "ai.usage.completionTokens", "llm.usage.completion_tokens",
+)  # fmt: skip
 
-TOOL_NAME = ("gen_ai.tool.name", "tool.name", "mcp.tool.name")
-TOOL_CALL_ID = ("gen_ai.tool.call.id",)
-TOOL_ARGUMENTS = ("gen_ai.tool.call.arguments", "tool_arguments", "tool.args")
-TOOL_RESULT = ("gen_ai.tool.call.result", "tool_response", "tool.result")
+TOOL_NAME = (
+    "gen_ai.tool.name", "tool.name", "mcp.tool.name", "ai.toolCall.name", "monocle.tool", "traceloop.entity.name",
+)  # fmt: skip
+TOOL_CALL_ID = ("gen_ai.tool.call.id", "tool_call.id", "ai.toolCall.id", "tool.id")
+TOOL_ARGUMENTS = (
+    "gen_ai.tool.call.arguments", "tool_arguments", "tool.args", "ai.toolCall.args", "ai.toolCall.input",
+    "gcp.vertex.agent.tool_call_args", "input.value", "traceloop.entity.input", "monocle.input",
+)  # fmt: skip
+TOOL_RESULT = (
+    "gen_ai.tool.call.result", "tool_response", "tool.result", "ai.toolCall.result", "ai.toolCall.output",
+    "gcp.vertex.agent.tool_response", "output.value", "traceloop.entity.output", "monocle.output",
+)  # fmt: skip
 TOOL_ERROR = ("tool.error",)
 TOOL_STATUS = ("tool.status",)
 TOOL_ORIGIN = ("tool.origin",)
@@ -40,20 +73,24 @@ DISPOSITION = ("fastaiagent.replay.tool_disposition",)
 ERROR_TYPE = ("error.type", "exception.type")
 ERROR_MESSAGE = ("exception.message", "error.message")
 
-TOOL_DESCRIPTION = ("gen_ai.tool.description",)
+TOOL_DESCRIPTION = ("gen_ai.tool.description", "tool.description", "monocle.description")
+TOOL_PARAMETERS = ("tool.parameters",)
 REPLAY_CLASS = ("fastaiagent.tool.replay_class",)
-TOOL_LISTS = ("agent.tools", "gen_ai.tool.definitions", "gen_ai.request.tools")
+TOOL_LISTS = (
+    "agent.tools", "gen_ai.tool.definitions", "gen_ai.request.tools", "llm.tools", "llm.request.functions",
+    "ai.prompt.tools", "model_request_parameters",
+)  # fmt: skip
 
 MCP_METHOD = ("mcp.method.name",)
-RETRIEVAL_QUERY = ("gen_ai.retrieval.query.text", "gen_ai.retrieval.query")
-RETRIEVAL_RESULT = ("gen_ai.retrieval.documents",)
+RETRIEVAL_QUERY = ("gen_ai.retrieval.query.text", "gen_ai.retrieval.query", "input.value", "monocle.input")
+RETRIEVAL_RESULT = ("gen_ai.retrieval.documents", "retrieval.documents", "output.value", "monocle.output")
 DATA_SOURCE = ("gen_ai.data_source.id",)
 MEMORY_OPERATION = ("memory.operation",)
 MEMORY_QUERY = ("memory.query",)
 GUARDRAIL_NAME = ("fastaiagent.guardrail.name",)
 GUARDRAIL_ACTION = ("fastaiagent.guardrail.action_taken",)
 MIDDLEWARE = ("fastaiagent.middleware",)
-GUARDRAIL_SAYS = ("fastaiagent.guardrail.checks", "fastaiagent.guardrail.passed")
+GUARDRAIL_SAYS = ("fastaiagent.guardrail.checks", "fastaiagent.guardrail.passed", "output.value")
 
 MCP_RESOURCE = ("mcp.resource.uri", "gen_ai.prompt.name", "mcp.prompt.name")
 HTTP_METHOD = ("http.request.method", "http.method")
@@ -85,37 +122,56 @@ WANTED: dict[str, str] = {
         RETRIEVAL_RESULT, DATA_SOURCE, MEMORY_OPERATION, MEMORY_QUERY, GUARDRAIL_NAME, GUARDRAIL_SAYS, MCP_RESOURCE,
         HTTP_METHOD, HTTP_URL, HTTP_SERVED, RPC_METHOD, RPC, FUNCTION, DATABASE, DATABASE_OPERATION, DATABASE_TEXT,
         DATABASE_RESULT, DATABASE_TABLE, MESSAGING, MESSAGING_TO, SOURCE_TRACE, REPLAY_MODE, REPLAY_SOURCE,
-        TOOL_ORIGIN, GUARDRAIL_ACTION, MIDDLEWARE,
+        TOOL_ORIGIN, GUARDRAIL_ACTION, MIDDLEWARE, REQUEST_BODY, RESPONSE_BODY, TOOL_PARAMETERS,
+        ("openinference.span.kind", "traceloop.span.kind", "ai.operationId", "llm.request.type", "span.type"),
     )
     for name in row
 }  # fmt: skip
 """Every name that is read, interned: other attributes are dropped while the file is read."""
 
+FAMILIES: tuple[str, ...] = (
+    "llm.input_messages.", "llm.output_messages.", "gen_ai.prompt.", "gen_ai.completion.", "llm.tools.",
+    "llm.request.functions.", "llm.prompts.", "llm.choices.", "retrieval.documents.", "entity.",
+)  # fmt: skip
+"""Heads of attributes that are flattened: an index follows, and what the item says. Their items are put together under
+the head's own name (`dialects`)."""
+
 FOREIGN_PREFIXES: tuple[tuple[str, str], ...] = (
-    ("openinference.", "openinference"),
     ("llm.", "openinference"),
-    ("input.value", "openinference"),
-    ("output.value", "openinference"),
-    ("gen_ai.prompt.", "openllmetry"),
-    ("gen_ai.completion.", "openllmetry"),
-    ("traceloop.", "openllmetry"),
-    ("ai.operationId", "vercel ai sdk"),
     ("ai.prompt", "vercel ai sdk"),
     ("ai.response", "vercel ai sdk"),
     ("ai.toolCall", "vercel ai sdk"),
-    ("gcp.vertex.agent.", "google adk"),
     ("mlflow.", "mlflow"),
     ("langfuse.", "langfuse"),
     ("langsmith.", "langsmith"),
     ("genkit:", "genkit"),
     ("braintrust.", "braintrust"),
 )
-FOREIGN_HEADS = tuple(prefix for prefix, _ in FOREIGN_PREFIXES)
 
 
-def foreign_vocabulary(name: str) -> str:
-    """The vocabulary that is recognised and not read to which an attribute belongs, or ""."""
-    return next((vocabulary for prefix, vocabulary in FOREIGN_PREFIXES if name.startswith(prefix)), "")
+class Other(NamedTuple):
+    """What an attribute is whose name is in no table: an item of a family, or a mark of an unread vocabulary."""
+
+    family: str
+    vocabulary: str
+
+
+class OtherNames(dict[str, "Other | None"]):
+    """The names of one evidence that are in no table, each looked at once; None for one that is dropped."""
+
+    def __missing__(self, name: str) -> Other | None:
+        """Look at a name that was not met before."""
+        self[name] = found = _other(name)
+        return found
+
+
+def _other(name: str) -> Other | None:
+    if name.startswith(FAMILIES):
+        family = next(head for head in FAMILIES if name.startswith(head))
+        if name[len(family) : len(family) + 1].isdigit():
+            return Other(family[:-1], "")
+    vocabulary = next((told for prefix, told in FOREIGN_PREFIXES if name.startswith(prefix)), "")
+    return Other("", vocabulary) if vocabulary else None
 
 
 class Role(IntEnum):
@@ -169,6 +225,37 @@ ROLE_OF_RUNNER: dict[str, Role] = {
     "swarm": Role.WORKFLOW,
     "supervisor": Role.WORKFLOW,
 }
+ROLE_OF_KIND: dict[str, dict[str, Role]] = {
+    "openinference.span.kind": {
+        "llm": Role.MODEL, "tool": Role.TOOL, "agent": Role.AGENT, "retriever": Role.RETRIEVER,
+        "reranker": Role.RETRIEVER, "guardrail": Role.GUARDRAIL, "chain": Role.OTHER, "embedding": Role.OTHER,
+        "evaluator": Role.OTHER, "prompt": Role.OTHER, "unknown": Role.OTHER,
+    },
+    "traceloop.span.kind": {
+        "workflow": Role.WORKFLOW, "task": Role.OTHER, "agent": Role.AGENT, "tool": Role.TOOL,
+    },
+    "ai.operationId": {
+        "ai.generatetext": Role.AGENT, "ai.streamtext": Role.AGENT, "ai.generateobject": Role.AGENT,
+        "ai.streamobject": Role.AGENT, "ai.generatetext.dogenerate": Role.MODEL, "ai.streamtext.dostream": Role.MODEL,
+        "ai.generateobject.dogenerate": Role.MODEL, "ai.streamobject.dostream": Role.MODEL, "ai.toolcall": Role.TOOL,
+        "ai.embed": Role.OTHER, "ai.embed.doembed": Role.OTHER, "ai.embedmany": Role.OTHER,
+        "ai.embedmany.doembed": Role.OTHER, "ai.rerank": Role.OTHER, "ai.rerank.dorerank": Role.RETRIEVER,
+    },
+    "llm.request.type": {
+        "chat": Role.MODEL, "completion": Role.MODEL, "embedding": Role.OTHER, "rerank": Role.RETRIEVER,
+    },
+    "monocle.span.type": {
+        "workflow": Role.WORKFLOW, "agentic.turn": Role.WORKFLOW, "agentic.request": Role.WORKFLOW,
+        "agentic.invocation": Role.AGENT, "agentic.tool.invocation": Role.TOOL, "agentic.mcp.invocation": Role.TOOL,
+        "agentic.delegation": Role.HANDOFF, "inference": Role.MODEL, "inference.framework": Role.MODEL,
+        "inference.modelapi": Role.MODEL, "retrieval": Role.RETRIEVER, "embedding": Role.OTHER, "generic": Role.OTHER,
+        "http.process": Role.OTHER, "http.send": Role.HTTP,
+    },
+}  # fmt: skip
+"""The attributes by which other vocabularies name the kind of a span, and what each kind means, in lower case. A kind
+that is not here, on a span that says nothing else, is a gap."""
+HANDOFF_HEADS = ("handoff", "transfer_to_")
+"""How the name of a span begins that handed over to another agent, where it names no tool."""
 ROLE_OF_ATTRIBUTES: tuple[tuple[tuple[str, ...], Role], ...] = (
     (("gen_ai.tool.call.id", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result", "gen_ai.tool.name"), Role.TOOL),
     (("tool.args", "tool.result", "tool.status", "tool.error", "tool_arguments"), Role.TOOL),
@@ -187,7 +274,17 @@ ROLE_OF_ATTRIBUTES: tuple[tuple[tuple[str, ...], Role], ...] = (
     (("gen_ai.request.model",), Role.MODEL),
     (("agent.input", "agent.output", "agent.tools", "gen_ai.agent.id"), Role.AGENT),
     (("chain.input", "swarm.input", "supervisor.input"), Role.WORKFLOW),
-)
+    (("ai.toolCall.name", "ai.toolCall.id", "ai.toolCall.args", "gcp.vertex.agent.tool_call_args"), Role.TOOL),
+    (
+        (
+            "llm.input_messages", "llm.output_messages", "gen_ai.prompt", "gen_ai.completion", "llm.choices",
+            "ai.response.text", "ai.response.toolCalls", "gcp.vertex.agent.llm_request",
+            "gcp.vertex.agent.llm_response",
+        ),
+        Role.MODEL,
+    ),
+    (("input.value", "output.value", "traceloop.entity.input", "traceloop.entity.output"), Role.FOREIGN),
+)  # fmt: skip
 """Where no operation is named: the first row of which a span carries a name decides."""
 
 ROLE_OF_CLIENT: tuple[tuple[tuple[str, ...], Role], ...] = (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.core.agreement import agree
 from forensics.core.jsonvalue import text_of
 from forensics.formats.shared import span_names as names
 from forensics.formats.shared.span_messages import MessageReader, Said
@@ -36,7 +37,8 @@ def role_of(span: Span) -> Role:
         role = _OPERATIONS.get(bytes(operation)) or names.ROLE_OF_OPERATION.get(text_of(operation).strip().lower())
         if role is not None:
             return role
-    runner = names.ROLE_OF_RUNNER.get(span.text(names.RUNNER))
+    kind = None if _KINDS.isdisjoint(attributes) else _told_kind(span)
+    runner = names.ROLE_OF_RUNNER.get(span.text(names.RUNNER)) if kind is None else kind
     if runner is not None:
         return runner
     method = span.text(names.MCP_METHOD)
@@ -47,7 +49,23 @@ def role_of(span: Span) -> Role:
         return carried
     if any(event.name.startswith("gen_ai.") for event in span.events):
         return Role.MODEL
-    return _client_role(span, operation is not None)
+    return _client_role(span, operation is not None or not _KINDS.isdisjoint(attributes))
+
+
+def _told_kind(span: Span) -> Role | None:
+    """The kind that another vocabulary tells by a word of its own."""
+    for name, roles in names.ROLE_OF_KIND.items():
+        told = span.attributes.get(name)
+        role = None if told is None else roles.get(text_of(told).strip().lower())
+        if role is Role.TOOL and span.name.lower().startswith(names.HANDOFF_HEADS) and span.get(_TOLD_TOOL) is None:
+            return Role.HANDOFF
+        if role is not None:
+            return role
+    return None
+
+
+_KINDS = frozenset(names.ROLE_OF_KIND)
+_TOLD_TOOL = tuple(name for name in names.TOOL_NAME if name != "traceloop.entity.name")
 
 
 def _mcp_role(span: Span, method: str) -> Role:
@@ -109,11 +127,7 @@ class Cast(msgspec.Struct):
 def cast(tree: Tree, messages: MessageReader) -> Cast:
     """Give every span of a trace its role."""
     roles = [role_of(span) for span in tree.spans]
-    for row, span in enumerate(tree.spans):
-        if roles[row] is Role.AGENT and span.kind == CLIENT and span.parent and not tree.children[row]:
-            roles[row] = Role.REMOTE_AGENT
-    for row in _around_the_agent(tree, roles):
-        roles[row] = Role.OTHER
+    _correct_by_place(tree, roles)
     answers = {}
     for row, role in enumerate(roles):
         if role is Role.MODEL and (said := messages.answer(tree.spans[row])) is not None:
@@ -133,6 +147,17 @@ def cast(tree: Tree, messages: MessageReader) -> Cast:
     return found
 
 
+def _correct_by_place(tree: Tree, roles: list[Role]) -> None:
+    """What a span stands for may show only by what is around it and inside it."""
+    for row, span in enumerate(tree.spans):
+        if roles[row] is Role.AGENT and span.kind == CLIENT and span.parent and not tree.children[row]:
+            roles[row] = Role.REMOTE_AGENT
+    for row in _around_the_agent(tree, roles):
+        roles[row] = Role.OTHER
+    for row in _around_agents(tree, roles):
+        roles[row] = Role.WORKFLOW
+
+
 def _around_the_agent(tree: Tree, roles: list[Role]) -> list[int]:
     """Requests inside which an agent acts, and of which nothing says that they were sent: they came from outside."""
     if _BY_CLIENT.isdisjoint(roles):
@@ -146,6 +171,23 @@ def _around_the_agent(tree: Tree, roles: list[Role]) -> list[int]:
         for row, span in enumerate(tree.spans)
         if acts[row] and roles[row] in _BY_CLIENT and span.kind not in _OUTBOUND
     ]
+
+
+def _around_agents(tree: Tree, roles: list[Role]) -> list[int]:
+    """Agent spans that name no agent and hold nothing but agents: the run around them."""
+    nameless = {
+        row for row, role in enumerate(roles) if role is Role.AGENT and tree.spans[row].get(names.AGENT_NAME) is None
+    }
+    if not nameless:
+        return []
+    around: set[int] = set()
+    scope = nearest_above(tree, roles, _SCOPES)
+    for row, role in enumerate(roles):
+        if role in _CALLS and scope[row] in nameless:
+            around.add(scope[row])
+            if role is not Role.AGENT:
+                nameless.discard(scope[row])
+    return sorted(around & nameless)
 
 
 # twins: one call that two instrumentations recorded ------------------------------------------------------------------
@@ -179,7 +221,7 @@ def _same_call(outer: Span, inner: Span) -> bool:
     if tool_name(outer) != tool_name(inner):
         return False
     one, other = (s.payload(names.TOOL_ARGUMENTS) for s in (outer, inner))
-    return one is None or other is None or bytes(one) == bytes(other)
+    return one is None or other is None or agree(one, other) is not None
 
 
 def _model_twins(found: Cast, over: int, inner: list[int]) -> Iterator[tuple[int, int]]:

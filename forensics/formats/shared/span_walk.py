@@ -114,6 +114,8 @@ class TraceWalk:
             self._visit(event)
         for key in list(self._awaited):
             self._settle(key)
+        for span, doubt in self.messages.doubts:
+            self.builder.gap(doubt.code, doubt.says, span.spot)
         self._say_what_is_not_read()
         self._say_how_it_ended()
 
@@ -218,7 +220,7 @@ class TraceWalk:
         system = span.get(names.SYSTEM_PROMPT)
         if system is not None:
             self._step(StepKind.SYSTEM, row, system)
-        said = self.messages.prompt(span)
+        said = self.messages.prompt(span, whole_request=False)
         if said is not None:
             self._feed(self.scopes.inside(row), said, span)
 
@@ -319,6 +321,9 @@ class TraceWalk:
             self._say_cut(span, "a text of the span {} is cut inside its JSON")
         if span.lost and (prompt is None or answer is None or "attributes" in span.lost):
             self._say_cut(span, f"the exporter left out {span.lost} of the span {{}}")
+        if answer is not None and answer.disputed:
+            note(self.builder, "inconsistent_tuple", answer.disputed, [span])
+            self.builder.gap("inconsistent_tuple", answer.disputed, span.spot)
         model = span.text(names.MODEL)
         if answer is not None:
             message = answer.messages[0]
@@ -489,7 +494,11 @@ class TraceWalk:
 
 
 def _vocabulary(span: Span) -> str:
-    return span.foreign or f"the operation {one_line(span.text(names.OPERATION), 40)}"
+    kind = next((name for name in names.ROLE_OF_KIND if name in span.attributes), "")
+    if span.foreign or not (kind or names.OPERATION[0] in span.attributes):
+        return span.foreign or "inputs and outputs without a kind"
+    told = kind or names.OPERATION[0]
+    return f"{told.removeprefix('monocle.')} {one_line(span.text((told,)), 40)}"
 
 
 _DIGITS = 16  # of a count of tokens that is to be believed

@@ -32,11 +32,28 @@ _NO_ID = frozenset({"", "0" * 16, "0" * 32})
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):
-    """Something that happened inside a span: an exception, a message of the older conventions. `pointer` as in Span."""
+    """Something that happened inside a span: an exception, a message of the older conventions. `pointer` as in Span;
+    `place` is its own where it stands in another record than its span.
+    """
 
     name: str
     attributes: Attributes
     pointer: str
+    place: int = NOWHERE
+
+
+class Item(msgspec.Struct, frozen=True, gc=False):
+    """Where one item of a flattened list stands, below its span: the item itself, and each call in it by its number."""
+
+    own: str
+    calls: dict[str, str] = {}
+
+
+class Spread(msgspec.Struct, frozen=True, gc=False):
+    """A list that was put together from flattened attributes: its items, and whether none of its numbers is missing."""
+
+    items: tuple[Item, ...]
+    whole: bool = True
 
 
 class Span(msgspec.Struct, frozen=True, gc=False):
@@ -44,8 +61,8 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     (-1: not recorded), `kind` the number of OTLP (3 client, 4 producer), `failed` its error status.
 
     `attributes` holds only names that are read, each as plain JSON; `pointer` stands for the span inside its place;
-    `slots` says for each name where it stood: an index of the attribute *list*, the object that holds it, or
-    (where the format has other names) its JSON Pointer below the span.
+    `slots` says for each name where it stood: an index of the attribute *list*, the object that holds it, or (with a
+    slash before it) the whole pointer below the span; `spread` where the items of flattened lists stood.
     `foreign` names the vocabulary of attributes that are not read; `tainted` is a code where a name stands twice;
     `lost` names what the exporter says that it left out.
     """
@@ -68,6 +85,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     service: str = ""
     tainted: str | None = None
     lost: str = ""
+    spread: dict[str, Spread] = {}
 
     def get(self, names: Sequence[str]) -> tuple[str, Payload] | None:
         """The first of these attributes that is there and not null, with its name."""
@@ -90,12 +108,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
 
     def where(self, name: str) -> str:
         """The JSON Pointer of an attribute, inside the span's place."""
-        slot = self.slots[list(self.attributes).index(name)]
-        if isinstance(slot, str) and slot.startswith("/"):
-            return self.pointer + slot
-        if isinstance(slot, str):
-            return f"{self.pointer}/{slot}/{escape(name)}"
-        return f"{self.pointer}/attributes/{slot}/value/stringValue"
+        return self.pointer + below(self.slots[list(self.attributes).index(name)], name)
 
     @property
     def spot(self) -> Spot:
@@ -106,6 +119,13 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     def ended_at(self) -> int:
         """When it ended, or when it began where no end is recorded."""
         return self.end if self.end >= 0 else self.start
+
+
+def below(slot: int | str, name: str) -> str:
+    """The pointer of an attribute below its span, by where it stood."""
+    if isinstance(slot, int):
+        return f"/attributes/{slot}/value/stringValue"
+    return slot if slot.startswith("/") else f"/{slot}/{escape(name)}"
 
 
 def escape(name: str) -> str:

@@ -44,7 +44,7 @@ _BEGINS_AS_JSON = re.compile(r"\s*(?:\{\s*(?:[\"}]|$)|\[\s*(?:[\"\[{\]]|$))")
 
 def finish_words(raw: Payload | None) -> tuple[str, ...]:
     """The finish reasons in a text or a list of texts, in lower case."""
-    return () if raw is None else tuple(_WORD.findall(text_of(raw).lower()))
+    return () if raw is None else tuple(_WORD.findall(text_of(raw).lower().replace("-", "_")))
 
 
 def cut_short(words: Iterable[str], *, calls: bool) -> str:

@@ -1,0 +1,121 @@
+"""Is this an export of Jaeger, and which spans does it hold? Traces with their spans, and the processes they name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.build import Spot
+from forensics.core.findings import finding
+from forensics.core.jsonvalue import decode
+from forensics.core.sanitise import one_line
+from forensics.errors import CorruptEvidenceError
+from forensics.formats.shared.fields import Fields, fields_of, items_of, opens_with, present, text
+from forensics.formats.shared.json_stream import values
+from forensics.formats.shared.span_records import SpanRecords
+from forensics.formats.shared.span_walk import walk_spans
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from forensics.core.reading import EvidenceBuilder
+    from forensics.core.trace import Payload
+    from forensics.formats.shared.reader import Look
+    from forensics.formats.shared.source import Source
+    from forensics.formats.shared.spans import Span
+
+NAME = "jaeger"
+ABOUT = "Jaeger's JSON: traces with spans, tags, logs and processes; any GenAI vocabulary in the tags"
+CARRIES = "span tree, times in µs, executions, errors; prompts, calls, results where content was captured"
+LACKS = "content where capture was off; links to other traces; approvals"
+RECORDS_CALLS = False
+SPANS_ARE_COMPLETE = False
+
+_DIGITS = 19
+
+
+def sniff(look: Look) -> int:
+    """90 for traces of Jaeger, or for one of them."""
+    documents = [look.document] if look.document is not None else [*look.items()[:1], *look.lines[:1]]
+    for fields in documents:
+        data = present(fields, "data")
+        traces = [fields_of(one) for one in items_of(data)[:1]] if data is not None and opens_with(data, b"[") else []
+        if any(_is_trace(one) for one in (fields, *traces)):
+            return 90
+    return 0
+
+
+def _is_trace(fields: Fields) -> bool:
+    spans = present(fields, "spans")
+    first = items_of(spans)[:1] if spans is not None and opens_with(spans, b"[") else []
+    return any({"operationName", "spanID"} <= fields_of(one).keys() for one in first)
+
+
+def read(source: Source, build: EvidenceBuilder) -> None:
+    """Read every span. Raises CorruptEvidenceError where the evidence holds none."""
+    reader = _JaegerReader(build)
+    spans: list[Span] = []
+    for chunk in values(source):
+        place = build.places.add(line=chunk.line, offset=chunk.offset, length=len(chunk.data))
+        decoded = decode(chunk.data)
+        if not chunk.is_value or decoded.error is not None:
+            message = f"line {chunk.line} holds no trace: {decoded.error or 'another text'}"
+            build.bad_line(chunk.line, "malformed_line", message, Spot(place))
+            continue
+        tainted = build.faults(decoded.faults, Spot(place))
+        spans.extend(reader.spans(msgspec.Raw(chunk.data), place, "", tainted))
+    if not spans:
+        message = f"{source.name} holds no span that can be read"
+        raise CorruptEvidenceError(message, hint="is this the whole export? see `forensics formats`")
+    walk_spans(spans, build)
+
+
+class _JaegerReader:
+    """Takes traces apart into spans."""
+
+    def __init__(self, build: EvidenceBuilder) -> None:
+        self._build = build
+        self._maker = SpanRecords(build)
+
+    def spans(self, held: Payload, place: int, pointer: str, tainted: str | None) -> Iterator[Span]:
+        """The spans of a response, of a list of traces or of one trace."""
+        if opens_with(held, b"["):
+            for index, item in enumerate(items_of(held)):
+                yield from self.spans(item, place, f"{pointer}/{index}", tainted)
+            return
+        fields = fields_of(held)
+        inside = [name for name in ("data", "spans") if name in fields and opens_with(fields[name], b"[")]
+        if "spans" in inside:
+            yield from self._trace(fields, place, pointer, tainted)
+        elif inside:
+            yield from self.spans(fields["data"], place, f"{pointer}/data", tainted)
+        elif fields:
+            named = ", ".join(one_line(name, 40) for name in list(fields)[:4])
+            self._strange(f"no trace of Jaeger: an object with {named}", Spot(place, pointer))
+
+    def _strange(self, message: str, spot: Spot) -> None:
+        self._build.gap("malformed_line", message, spot)
+        locator = self._build.places.locator(spot.place, spot.pointer)
+        self._build.found(finding("malformed_line", message, locators=(locator,)))
+
+    def _trace(self, trace: Fields, place: int, pointer: str, tainted: str | None) -> Iterator[Span]:
+        processes = fields_of(trace["processes"]) if "processes" in trace else {}
+        services = {name: text(fields_of(process), "serviceName") for name, process in processes.items()}
+        for index, item in enumerate(items_of(trace["spans"])):
+            fields = fields_of(item)
+            where = f"{pointer}/spans/{index}"
+            if not fields:
+                self._strange("a span that is no object", Spot(place, where))
+                continue
+            inline = fields_of(fields["process"]) if "process" in fields else {}
+            service = services.get(text(fields, "processID"), "") or text(inline, "serviceName")
+            yield self._maker.span(_with_end(fields), Spot(place, where), tainted, service=service)
+
+
+def _with_end(fields: Fields) -> Fields:
+    """A span that says how long it took says when it ended."""
+    start, took = (text(fields, name) for name in ("startTime", "duration"))
+    if not (start.isdigit() and took.isdigit() and len(start) < _DIGITS and len(took) < _DIGITS):
+        return fields
+    return {**fields, "endTime": msgspec.Raw(str(int(start) + int(took)).encode())}
