@@ -46,14 +46,15 @@ def as_json(text: str) -> bytes | None:
 
 def from_repr(payload: Payload) -> Payload:
     """A text in Python's notation, perhaps behind a word and a colon (`input: {'city': 'Paris'}`), as the text of its
-    JSON; any other payload as it is.
+    JSON; any other payload as it is. What opens as JSON's objects do is taken for JSON.
     """
     if not is_text(payload):
         return payload
     text = text_of(payload)
     head, _, rest = text.partition(":")
     spelled = rest if head.isidentifier() else text
-    if spelled.lstrip()[:1] not in _OPENS or decode(spelled.encode("utf-8", "surrogatepass")).error is None:
+    opening = spelled.lstrip()[:2]
+    if opening[:1] not in _OPENS or opening == '{"' or decode(spelled.encode("utf-8", "surrogatepass")).error is None:
         return payload
     body = as_json(spelled)
     return payload if body is None else raw(body.decode("utf-8", "surrogatepass"))
