@@ -30,6 +30,8 @@ _SENTENCE = re.compile(r"[.!?](?=\s|$)|\s[-\u2013\u2014*]+\s|[\u2022|]")
 _CLAUSE = re.compile(r"[;:,()\[\]{}*`<>\"\u2013\u2014]+")
 _DRESS = " :,.-*_`'\"#()[]<>!|\u2014\u2013"
 _DENIAL_REACH = 4
+_STRANGE_SHARE = 20  # one letter of so many
+_FEW_STRANGE = 2  # a name or a borrowed word
 _PHRASE_REACH = 60
 _SUBJECTS = frozenset({"it", "this", "tool", "also", "function", "command", "automatically", "then", "additionally"})
 _COPULAS = frozenset(
@@ -119,7 +121,8 @@ class DescriptionReader:
         vetoes: dict[str, Hit] = {}
         for veto in (*self._phrase_vetoes(lower), *self._sentence_vetoes(sentences)):
             vetoes.setdefault(veto.rule.id, veto)
-        return (*vetoes.values(), *results) if vetoes else (*self._asking(sentences), *results)
+        asking = () if vetoes or not _is_legible(lower) else self._asking(sentences)
+        return (*vetoes.values(), *asking, *results)
 
     def _clauses(self, sentence: str) -> Iterator[Clause]:
         rest = sentence.lstrip(_DRESS)
@@ -214,6 +217,16 @@ class DescriptionReader:
             if word in self._opening:
                 return (hit(self._opening[word], word),)
         return ()
+
+
+def _is_legible(lower: str) -> bool:
+    """Whether the text is written in letters that the word lists know. In another language a verb that writes would be
+    passed over, so that an opening `get` must not count.
+    """
+    if lower.isascii():
+        return True
+    strange = sum(character.isalpha() and not character.isascii() for character in lower)
+    return strange <= _FEW_STRANGE or strange * _STRANGE_SHARE < sum(map(str.isalpha, lower))
 
 
 def _head(sentence: Sentence) -> str:

@@ -84,6 +84,27 @@ def test_not_even_where_its_server_is_trusted(description: str) -> None:
     assert judged(facts, TRUSTING).effect is not Effect.NONE
 
 
+@pytest.mark.parametrize(
+    "description",
+    [
+        "Get 页面并删除",
+        "获取页面",
+        "Get страницу и удалить её",
+        "Löscht die Seite.",
+        "Get la página; después la eliminará así.",
+    ],
+)
+def test_a_description_in_another_language_says_nothing_of_reading(description: str) -> None:
+    assert judged(ToolFacts("get_page", description=description)).effect is not Effect.NONE
+
+
+@pytest.mark.parametrize(
+    "description", ["Get the menu of a café.", "Get a page — 📄 as text.", "Get a user\u2019s naïve guess."]
+)
+def test_single_letters_of_other_languages_are_no_other_language(description: str) -> None:
+    assert judged(ToolFacts("get_page", description=description)).effect is Effect.NONE
+
+
 @pytest.mark.parametrize("description", HARMLESS_DESCRIPTIONS)
 def test_what_only_speaks_of_writing_still_reads(description: str) -> None:
     assert judged(ToolFacts("get_thing", description=description)).effect is Effect.NONE
