@@ -176,3 +176,17 @@ def test_source_that_cannot_be_parsed_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("more", [[], ["--calls", "x", "--source", "y"]])
 def test_what_cannot_be_asked_together_is_a_usage_error(more: list[str]) -> None:
     assert CliRunner().invoke(program, ["classify", *more]).exit_code == 2
+
+
+def test_several_folders_are_learnt_from_together(tmp_path: Path) -> None:
+    for run in ("a", "b"):
+        (tmp_path / run).mkdir()
+        lines = [
+            {"type": "tool_call", "id": f"{run}1", "name": "get_page", "args": {"id": 1}},
+            {"type": "tool_result", "call_id": f"{run}1", "result": "x"},
+        ]
+        (tmp_path / run / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    where = [str(tmp_path / run) for run in ("a", "b")]
+    (tool,) = rows(CliRunner().invoke(program, ["classify", *where, "--format", "jsonl"]))
+    said = [piece["says"] for piece in tool["basis"] if piece["source"] == "behaviour"]
+    assert said == ["1 of 1 repetitions of an equal call agreed with the first, over 2 runs"]

@@ -41,23 +41,25 @@ _UNTOLD = 3
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("evidence", required=False)
+@click.argument("evidence", nargs=-1)
 @click.option("--tools", metavar="FILE", help="Classify the tools of an inventory.")
 @click.option("--calls", metavar="FILE", help="Classify the calls of a list.")
 @click.option("--source", metavar="PATH", help="Add what the code of the tools calls (Python).")
 @shared(*JUDGING, *READING, formats=("text", "json", "jsonl"))
-def command(evidence: str | None, tools: str | None, calls: str | None, source: str | None, settings: Settings) -> int:
+def command(
+    evidence: tuple[str, ...], tools: str | None, calls: str | None, source: str | None, settings: Settings
+) -> int:
     """Say what each tool or call does to the world, with the evidence.
 
-    Give EVIDENCE (a file, a folder, a glob or - for standard input), --tools, --calls or --source.
+    Give EVIDENCE (files, folders, globs or - for standard input), --tools, --calls or --source.
     """
-    given = sum(one is not None for one in (evidence, tools, calls))
+    given = sum(bool(one) for one in (evidence, tools, calls))
     if given > 1 or (given == 0 and source is None):
         raise click.UsageError("Give one of EVIDENCE, --tools FILE and --calls FILE, or --source PATH.")
     if calls is not None and source is not None:
         raise click.UsageError("--source speaks of tools: give it alone, or with EVIDENCE or --tools.")
     code, unread = ((), 0) if source is None else _code(source)
-    if evidence is not None:
+    if evidence:
         return max(_of_traces(evidence, code, settings), unread)
     _say(_of_files(tools, calls, code, settings), settings)
     return unread
@@ -78,7 +80,7 @@ def _code(where: str) -> tuple[tuple[SourceTool, ...], int]:
     return source_tools(modules), _UNTOLD if faults else 0
 
 
-def _of_traces(evidence: str, code: tuple[SourceTool, ...], settings: Settings) -> int:
+def _of_traces(evidence: tuple[str, ...], code: tuple[SourceTool, ...], settings: Settings) -> int:
     from forensics.analysis.inventory import classify_traces, with_code
     from forensics.api import examine
 
