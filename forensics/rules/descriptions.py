@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from forensics.rules.words import Hit, Lexicon, gerund, hit, participle, phrase_pattern, third_person
+from forensics.rules.words import Hit, Lexicon, Phrases, gerund, hit, participle, phrase_pattern, third_person
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -109,8 +109,8 @@ class DescriptionReader:
         self._denials = lexicon.words("negation")
         self._advice = lexicon.words("negation", "advice")
         self._lead_in = phrase_pattern(tuple(lexicon.words("lead_in")))
-        self._write_phrases = lexicon.phrases("write_phrase")
-        self._result_phrases = lexicon.phrases("result_phrase")
+        self._write_phrases = Phrases(lexicon, "write_phrase")
+        self._result_phrases = Phrases(lexicon, "result_phrase")
         self._made = lexicon.words("result_opening")
 
     def read(self, text: str) -> tuple[Hit, ...]:
@@ -134,20 +134,19 @@ class DescriptionReader:
                 yield words
 
     def _results(self, lower: str, sentences: list[Sentence]) -> Iterator[Hit]:
-        for pattern, rule in self._result_phrases:
-            if (match := pattern.search(lower)) is not None:
-                yield hit(rule, match.group())
+        found = {rule.id: (rule, phrase) for rule, phrase, _ in reversed(tuple(self._result_phrases.find(lower)))}
+        yield from (hit(rule, phrase) for _, (rule, phrase) in sorted(found.items()))
         first = _head(sentences[0]) if sentences else ""
         if first in self._made:
             yield hit(self._made[first], first)
 
     def _phrase_vetoes(self, lower: str) -> Iterator[Hit]:
-        for pattern, rule in self._write_phrases:
-            for match in pattern.finditer(lower):
-                before = lower[max(0, match.start() - _PHRASE_REACH) : match.start()]
-                if not _stands_after(self._denials, tuple(_WORD.findall(before))):
-                    yield hit(rule, match.group())
-                    break
+        found: dict[str, Hit] = {}
+        for rule, phrase, start in self._write_phrases.find(lower):
+            before = lower[max(0, start - _PHRASE_REACH) : start]
+            if rule.id not in found and not _stands_after(self._denials, tuple(_WORD.findall(before))):
+                found[rule.id] = hit(rule, phrase)
+        yield from (found[one] for one in sorted(found))
 
     def _sentence_vetoes(self, sentences: list[Sentence]) -> Iterator[Hit]:
         for number, sentence in enumerate(sentences):

@@ -39,13 +39,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from forensics.core.policy import Policy, ToolEntry
+    from forensics.rules.model import Condition
 
 _CACHE = 65536
 _RESULT_TEXT_LIMIT = 1024 * 1024
 _MISSING = object()
 _MADE = "schema.output.made"
 _NAME_LIMIT = 4096
-_SCHEMAS = (("input_schema", "properties"), ("output_schema", "properties"))
+_SCHEMAS = ("input_schema", "output_schema")
 _TOOL_SOURCES = ("declaration", "pack", "schema", "name", "description")
 
 
@@ -74,6 +75,7 @@ class RuleSet:
         self._shapes = Shapes(tuple(rule for pack in packs for rule in pack.shapes))
         rules = [_compiled(rule, pack.pack) for pack in packs for rule in pack.tools]
         self._tool_rules = tuple(c for c in rules if c.rule.source in _TOOL_SOURCES)
+        self._refining = tuple(c for c in self._tool_rules if c.rule.refines)
         self._index = _ToolIndex(self._tool_rules)
         self.call_rules = _member_rules("arguments", rules)
         self.result_rules = _member_rules("result", rules)
@@ -130,7 +132,7 @@ class RuleSet:
         yield from (_operator(entry) for entry in _entries(policy, facts) if not entry.arguments)
         subject = _subject(facts)
         spoken = _speaking([c for c in self._index.asked(subject) if c.holds(subject)], facts, policy)
-        silenced = _silenced(self._tool_rules, spoken)
+        silenced = _silenced(self._refining, spoken)
         yield from spoken
         for hit in self._names.read(facts.name):
             if hit.rule.id not in silenced:
@@ -142,34 +144,53 @@ class RuleSet:
 
 class _ToolIndex:
     """Which rules may hold for a tool at all? Most need a word in its name, a member of its schema or a fact that few
-    tools have; those are left out without being asked.
+    tools have; the others are left out without being asked. Of the needs of a rule the first that is known is used.
     """
 
     def __init__(self, rules: tuple[_Compiled, ...]) -> None:
         self._rules = rules
-        self._words = _needing(needed_words(c.rule.when, "/tool") for c in rules)
-        self._keys = {place: _needing(needed_keys(c.rule.when, *place) for c in rules) for place in _SCHEMAS}
-        self._roots: dict[str, list[int]] = {}
+        self._always: list[int] = []
+        self._by_word: dict[str, list[int]] = {}
+        self._by_key: dict[str, dict[str, list[int]]] = {schema: {} for schema in _SCHEMAS}
+        self._by_root: dict[str, list[int]] = {}
         for number, compiled in enumerate(rules):
-            root = needed_root(compiled.rule.when)
-            if root is not None:
-                self._roots.setdefault(root, []).append(number)
+            self._file(number, compiled.rule.when)
 
-    def asked(self, subject: Mapping[str, object]) -> Iterator[_Compiled]:
+    def _file(self, number: int, condition: Condition) -> None:
+        words = needed_words(condition, "/tool")
+        if words is not None:
+            _list(self._by_word, words, number)
+            return
+        for schema, by_key in self._by_key.items():
+            keys = needed_keys(condition, schema, "properties")
+            if keys is not None:
+                _list(by_key, keys, number)
+                return
+        root = needed_root(condition)
+        if root is None:
+            self._always.append(number)
+        else:
+            _list(self._by_root, (root,), number)
+
+    def asked(self, subject: Mapping[str, object]) -> list[_Compiled]:
         """The rules to ask, in their order."""
-        skipped = {number for root, numbers in self._roots.items() if not subject.get(root) for number in numbers}
-        words = split_words(str(subject["tool"])[:_NAME_LIMIT])
-        skipped.update(number for number, needed in self._words if needed.isdisjoint(words))
-        for place, needs in self._keys.items():
-            schema = subject[place[0]]
-            members = schema.get(place[1]) if isinstance(schema, dict) else None
-            there = {key_words(key) for key in members if isinstance(key, str)} if isinstance(members, dict) else set()
-            skipped.update(number for number, needed in needs if needed.isdisjoint(there))
-        return (compiled for number, compiled in enumerate(self._rules) if number not in skipped)
+        numbers = set(self._always)
+        for word in split_words(str(subject["tool"])[:_NAME_LIMIT]):
+            numbers.update(self._by_word.get(word, ()))
+        for schema, by_key in self._by_key.items():
+            there = subject[schema]
+            members = there.get("properties") if isinstance(there, dict) else None
+            for key in members if isinstance(members, dict) else ():
+                numbers.update(by_key.get(key_words(key), ()) if isinstance(key, str) else ())
+        for root, rules in self._by_root.items():
+            if subject.get(root):
+                numbers.update(rules)
+        return [self._rules[number] for number in sorted(numbers)]
 
 
-def _needing(needs: Iterable[frozenset[str] | None]) -> list[tuple[int, frozenset[str]]]:
-    return [(number, needed) for number, needed in enumerate(needs) if needed is not None]
+def _list(index: dict[str, list[int]], keys: Iterable[str], number: int) -> None:
+    for key in keys:
+        index.setdefault(key, []).append(number)
 
 
 class _MemberRules(msgspec.Struct, frozen=True):

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from forensics.core.classes import Effect, Scope, Stability
 from forensics.rules.model import Role, WordRule
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))|(?<=[0-9])(?=[a-z]{4})")
+_LETTERS = re.compile(r"[a-z]+")
 _SEPARATORS = re.compile(r"[\W_]+")
 
 
@@ -128,3 +133,27 @@ class Lexicon:
         rules = dict.fromkeys(rule.id for rule in self.words(role).values())
         by_id = {rule.id: rule for rule in self.words(role).values()}
         return tuple((phrase_pattern(by_id[one].words), by_id[one]) for one in rules)
+
+
+class Phrases:
+    """Finds the phrases of all rules of a role in one walk over the words of a text."""
+
+    def __init__(self, lexicon: Lexicon, role: Role) -> None:
+        self._by_first: dict[str, list[tuple[str, int, WordRule]]] = {}
+        for phrase, rule in sorted(lexicon.words(role).items(), key=lambda item: (-len(item[0]), item[0])):
+            first = _LETTERS.search(phrase)
+            if first is not None:
+                self._by_first.setdefault(first.group(), []).append((phrase, first.start(), rule))
+
+    def find(self, lower: str) -> Iterator[tuple[WordRule, str, int]]:
+        """(rule, phrase, where it begins) of every phrase, in the order of the text; of one rule the longest first."""
+        for word in _LETTERS.finditer(lower):
+            for phrase, offset, rule in self._by_first.get(word.group(), ()):
+                start = word.start() - offset
+                if start >= 0 and lower.startswith(phrase, start) and _ends_there(lower, start + len(phrase)):
+                    yield rule, phrase, start
+
+
+def _ends_there(lower: str, end: int) -> bool:
+    """Whether a phrase that ends here is no part of a longer word."""
+    return end >= len(lower) or not "a" <= lower[end] <= "z"

@@ -1,0 +1,94 @@
+"""The indexed matchers find what naive ones find: rules about tools, and phrases of descriptions."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forensics.core.classes import ToolFacts
+from forensics.core.policy import BasePolicy, Policy
+from forensics.rules import load_rules
+from forensics.rules.engine import RuleSet, _subject
+from forensics.rules.words import Lexicon, Phrases, phrase_pattern, split_words
+
+RULES = load_rules()
+NOBODY = Policy(name="strict", base=BasePolicy.STRICT, digest="sha256:0")
+LEXICON = Lexicon(tuple(rule for pack in RULES.packs for rule in pack.words))
+WORDS = sorted({word for pack in RULES.packs for rule in pack.words for word in rule.words})
+KEYS = [
+    "output_path",
+    "sql",
+    "query",
+    "code",
+    "dryRun",
+    "action",
+    "id",
+    "ifMatch",
+    "options",
+    "idempotencyKey",
+    "confirm",
+]
+SCHEMAS = st.dictionaries(
+    st.sampled_from(["properties", "anyOf", "$defs", "type"]),
+    st.dictionaries(
+        st.sampled_from(KEYS),
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "enum": st.lists(st.sampled_from(["get", "delete", "open"])),
+                "description": st.sampled_from(WORDS),
+            },
+        ),
+        max_size=4,
+    ),
+)
+TOOLS = st.builds(
+    ToolFacts,
+    name=st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map("_".join),
+    description=st.none() | st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join),
+    input_schema=st.none() | SCHEMAS,
+    output_schema=st.none() | SCHEMAS,
+    hints=st.dictionaries(st.sampled_from(["readOnlyHint", "destructiveHint", "idempotentHint"]), st.booleans()),
+    replay_class=st.sampled_from([None, "read_only", "side_effecting"]),
+    tool_type=st.sampled_from([None, "READ", "WRITE"]),
+    http=st.sampled_from([None, ("GET", "/a/delete"), ("POST", "/a")]),
+)
+
+
+def asked_naively(rules: RuleSet, facts: ToolFacts) -> list[str]:
+    subject = _subject(facts)
+    return [one.rule.id for one in rules._tool_rules if one.holds(subject)]  # noqa: SLF001 - what the index leaves out
+
+
+@given(TOOLS)
+def test_no_rule_that_holds_is_left_out(facts: ToolFacts) -> None:
+    subject = _subject(facts)
+    asked = [one.rule.id for one in RULES._index.asked(subject) if one.holds(subject)]  # noqa: SLF001
+    assert asked == asked_naively(RULES, facts)
+
+
+def test_the_tests_of_every_rule_agree_too() -> None:
+    for pack in RULES.packs:
+        for rule in pack.tools:
+            for test in rule.tests:
+                facts = ToolFacts(**{"name": test.name or "x", "description": test.description, **test.facts})
+                subject = _subject(facts)
+                asked = [one.rule.id for one in RULES._index.asked(subject) if one.holds(subject)]  # noqa: SLF001
+                assert asked == asked_naively(RULES, facts)
+
+
+@given(st.lists(st.sampled_from([*WORDS, "the", "it", ".", ",", "x"]), max_size=12).map(" ".join))
+def test_phrases_are_found_as_a_pattern_finds_them(text: str) -> None:
+    lower = text.lower()
+    for role in ("write_phrase", "result_phrase"):
+        found = {rule.id for rule, _, _ in Phrases(LEXICON, role).find(lower)}
+        rules = {rule.id: rule for rule in LEXICON.words(role).values()}
+        assert found == {one for one, rule in rules.items() if phrase_pattern(rule.words).search(lower)}
+
+
+def test_a_phrase_is_no_part_of_a_longer_word() -> None:
+    phrases = Phrases(LEXICON, "write_phrase")
+    assert [phrase for _, phrase, _ in phrases.find("it sends mail")] == ["sends"]
+    assert list(phrases.find("it resends mail")) == []
+    assert list(phrases.find("senders")) == []
+    assert split_words("reSends") == ("re", "sends")
