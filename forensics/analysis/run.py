@@ -13,6 +13,7 @@ from forensics.analysis.decide import Case, decide
 from forensics.analysis.flow import flow
 from forensics.analysis.oversight import oversight
 from forensics.analysis.reruns import Repeat, executed_again, executed_effects, repeats
+from forensics.analysis.resumptions import resumptions
 from forensics.analysis.survey import survey
 from forensics.core.classes import Classes, ClassEvidence, Classification, Source, Stability, Tier, ToolFacts, resolve
 from forensics.core.findings import Finding
@@ -54,7 +55,13 @@ class TraceAnalysis(msgspec.Struct, frozen=True):
 def analyse(reading: Reading, rules: RuleSet, policy: Policy) -> tuple[TraceAnalysis, ...]:
     """Analyse every trace of a reading. Findings name steps of their own trace."""
     by_id = {trace.id: trace for trace in reading.traces}
-    return tuple(analyse_trace(trace, rules, policy, by_id.get(trace.rerun_of or "")) for trace in reading.traces)
+    found = [analyse_trace(trace, rules, policy, by_id.get(trace.rerun_of or "")) for trace in reading.traces]
+    again = resumptions([(one.trace, one.calls) for one in found])
+    return tuple(_with(one, again[one.trace.id]) if one.trace.id in again else one for one in found)
+
+
+def _with(one: TraceAnalysis, more: list[Finding]) -> TraceAnalysis:
+    return msgspec.structs.replace(one, findings=(*one.findings, *more))
 
 
 def analyse_trace(trace: Trace, rules: RuleSet, policy: Policy, original: Trace | None = None) -> TraceAnalysis:

@@ -287,6 +287,7 @@ class Trace:
         self.rerun_of: str | None = None
         self.rerun_basis: Basis = Basis.RECORDED
         self.started = NOWHERE
+        self.session = ""  # joins the traces of one conversation: a resumed run may have a trace of its own
         self.ended_normally: bool | None = None
         self.strings = Strings()
         self._steps = array("q")

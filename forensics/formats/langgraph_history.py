@@ -15,7 +15,6 @@ from forensics.core.jsonvalue import decode
 from forensics.core.times import from_text
 from forensics.core.trace import NOWHERE
 from forensics.errors import CorruptEvidenceError
-from forensics.formats.shared.chat import bad_line
 from forensics.formats.shared.checkpoint_walk import walk_checkpoints
 from forensics.formats.shared.checkpoints import (
     Checkpoint,
@@ -27,8 +26,8 @@ from forensics.formats.shared.checkpoints import (
     node_of,
     read_state,
 )
-from forensics.formats.shared.fields import Fields, items_of, opens_with
-from forensics.formats.shared.lines import BOM, lines
+from forensics.formats.shared.chunks import documents
+from forensics.formats.shared.fields import Fields, fields_of, items_of, opens_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,17 +55,16 @@ _SURE = 95
 
 def sniff(look: Look) -> int:
     """95 where the first records have the keys of a snapshot."""
-    if look.array is not None:
-        return _score(look.items())
-    if look.document is not None:
-        listed = next((look.document[k] for k in _LISTS if k in look.document), None)
-        return _SURE if _is_snapshot(look.document) else _score(_first_fields(listed))
+    document, records = look.members(), look.records()
+    if records:
+        return _score(records[:1])
+    if document:
+        listed = next((document[k] for k in _LISTS if k in document), None)
+        return _SURE if _is_snapshot(document) else _score(_first_fields(listed))
     return _score(list(look.lines))
 
 
 def _first_fields(listed: Payload | None) -> list[Fields]:
-    from forensics.formats.shared.fields import fields_of
-
     return [] if listed is None or not opens_with(listed, b"[") else [fields_of(i) for i in items_of(listed)[:1]]
 
 
@@ -81,32 +79,13 @@ def _is_snapshot(fields: Fields | dict[str, Any]) -> bool:
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Read every snapshot. Raises CorruptEvidenceError where nothing of it is JSON."""
     reader = _Snapshots(build)
-    start = len(BOM) if bytes(source.data[:3]) == BOM else 0
-    whole = decode(source.data[start:])
-    if whole.error is None:
-        place = build.places.add(offset=start, length=len(source.data) - start)
-        tainted = build.faults(whole.faults, Spot(place))
-        for pointer, value in _listed(whole.value):
-            reader.snapshot(value, Spot(place, pointer), tainted)
-    else:
-        _read_lines(source, build, reader)
-        if not build.counts.records:
-            message = f"the file is no JSON: {whole.error}"
-            raise CorruptEvidenceError(message, hint="check that the file is whole")
+    for document in documents(source, build, "snapshot"):
+        for pointer, value in _listed(decode(document.body).value):
+            reader.snapshot(value, document.spot.down(pointer), document.tainted)
+    if not reader.checkpoints:
+        message = f"{source.name} holds no snapshot that can be read"
+        raise CorruptEvidenceError(message, hint="check that the file is whole; see `forensics formats`")
     walk_checkpoints(reader.checkpoints, build)
-
-
-def _read_lines(source: Source, build: EvidenceBuilder, reader: _Snapshots) -> None:
-    for line in lines(source):
-        build.counts.lines += 1
-        place = build.places.add(line=line.number, offset=line.offset, length=len(line.data))
-        decoded = decode(line.data)
-        if decoded.error is not None:
-            bad_line(build, line, place, f"line {line.number} is no JSON: {decoded.error}")
-            continue
-        tainted = build.faults(decoded.faults, Spot(place))
-        for pointer, value in _listed(decoded.value):
-            reader.snapshot(value, Spot(place, pointer), tainted)
 
 
 def _listed(value: Any) -> Iterator[tuple[str, Any]]:
@@ -131,41 +110,43 @@ class _Snapshots:
         self._messages = Messages()
 
     def snapshot(self, value: Any, spot: Spot, tainted: str | None) -> None:
-        """One snapshot, and those of the graphs inside its tasks."""
-        if not isinstance(value, dict) or not _is_snapshot(value):
-            self.build.gap("evidence_gap", "a record that is no snapshot of a state", spot)
-            return
-        self.build.counts.records += 1
+        """One snapshot, and those of the graphs inside its tasks. Iterative: graphs hold graphs."""
+        todo = [(value, spot)]
+        while todo:
+            held, where = todo.pop()
+            if not isinstance(held, dict) or not _is_snapshot(held):
+                self.build.gap("evidence_gap", "a record that is no snapshot of a state", where)
+                continue
+            self.build.counts.records += 1
+            self.checkpoints.append(self._checkpoint(held, where, tainted))
+            inner = [(task.get("state"), where.down(f"/tasks/{i}/state")) for i, task in enumerate(_tasks_of(held))]
+            todo.extend([one for one in inner if isinstance(one[0], dict) and _is_snapshot(one[0])][::-1])
+
+    def _checkpoint(self, value: dict[str, Any], spot: Spot, tainted: str | None) -> Checkpoint:
         state, pointer = _state(value)
         own = _configured(value, "config", "checkpoint")
-        parent = _configured(value, "parent_config", "parent_checkpoint")
         metadata = value["metadata"] if isinstance(value["metadata"], dict) else {}
         at = _time(value, state)
         placed = Spot(spot.place, spot.pointer, at)
         found, channels = read_state(self._messages, state, pointer)
         inner = value.get("checkpoint")
-        sends = call_ids(state.get("__pregel_tasks") if isinstance(state, dict) else None)
-        self.checkpoints.append(
-            Checkpoint(
-                thread=_text(own, "thread_id") or _text(metadata, "thread_id") or "thread",
-                namespace=_text(own, "checkpoint_ns"),
-                id=_text(own, "checkpoint_id", "thread_ts") or (_text(inner, "id") if isinstance(inner, dict) else ""),
-                parent=_text(parent, "checkpoint_id", "thread_ts"),
-                source=_text(metadata, "source"),
-                at=at,
-                spot=placed,
-                found=found,
-                channels=channels,
-                writes=(*self._tasks(value, placed), *self._pending(value, placed)),
-                leading=tuple(self._leading(metadata, placed)),
-                sends=sends,
-                open=bool(value["next"]) if isinstance(value.get("next"), list) else has_open_tasks(state),
-                tainted=tainted,
-            )
+        queued = state.get("__pregel_tasks") if isinstance(state, dict) else None
+        return Checkpoint(
+            thread=_text(own, "thread_id") or _text(metadata, "thread_id") or "thread",
+            namespace=_text(own, "checkpoint_ns"),
+            id=_text(own, "checkpoint_id", "thread_ts") or (_text(inner, "id") if isinstance(inner, dict) else ""),
+            parent=_text(_configured(value, "parent_config", "parent_checkpoint"), "checkpoint_id", "thread_ts"),
+            source=_text(metadata, "source"),
+            at=at,
+            spot=placed,
+            found=found,
+            channels=channels,
+            writes=(*self._tasks(value, placed), *self._pending(value, placed)),
+            leading=tuple(self._leading(metadata, placed)),
+            sends=call_ids(queued),
+            open=bool(value["next"]) if isinstance(value.get("next"), list) else has_open_tasks(state),
+            tainted=tainted,
         )
-        for index, task in enumerate(_tasks_of(value)):
-            if isinstance(task.get("state"), dict) and _is_snapshot(task["state"]):
-                self.snapshot(task["state"], Spot(spot.place, f"{spot.pointer}/tasks/{index}/state"), tainted)
 
     def _tasks(self, value: dict[str, Any], spot: Spot) -> Iterator[Write]:
         """What the tasks of a snapshot returned, and how they stopped."""

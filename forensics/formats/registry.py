@@ -36,6 +36,8 @@ _SHIPPED: dict[str, str] = {
     "mcp-jsonrpc": "forensics.formats.mcp_log",
     "langgraph-db": "forensics.formats.langgraph_db",
     "langgraph-history": "forensics.formats.langgraph_history",
+    "langsmith": "forensics.formats.langsmith",
+    "langfuse": "forensics.formats.langfuse",
     "event-log": "forensics.formats.plain",
     "agentdojo": "forensics.formats.agentdojo",
     "inspect": "forensics.formats.inspect_ai",

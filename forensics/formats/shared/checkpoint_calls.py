@@ -48,6 +48,7 @@ class Teller:
         self.tree = tree
         self.builder = builder
         self.asked: dict[str, list[_Asked]] = {}
+        self.again: dict[tuple[str, str, int], _Asked] = {}
         self.known: dict[str, dict[bytes, Spot]] = {}
         self.unnamed: dict[bytes, set[str]] = {}
         self.doubted: set[tuple[bytes, str]] = set()
@@ -147,12 +148,18 @@ class Teller:
         )  # fmt: skip
         number = self.builder.execute_again(lane, held.row, ran)
         again = _Asked(number, where, lane, _BESIDE if beside else where)
-        self.asked[part.recorded_id or ""].append(again)
+        self.again[self._on_branch(part.recorded_id or "", where)] = again
 
     def _asked_before(self, recorded_id: str, row: int) -> _Asked | None:
         """The latest call with that id on the way to a checkpoint (a graph inside it counts as on the way)."""
+        again = self.again.get(self._on_branch(recorded_id, row))
+        if again is not None and self._on_the_way(again.where, row):
+            return again
         latest = islice(reversed(self.asked.get(recorded_id, ())), COMPARED)
         return next((asked for asked in latest if self._on_the_way(asked.where, row)), None)
+
+    def _on_branch(self, recorded_id: str, row: int) -> tuple[str, str, int]:
+        return recorded_id, self.tree.rows[row].namespace, self.tree.branch[row]
 
     def _on_the_way(self, upper: int, lower: int) -> bool:
         if upper < 0:

@@ -23,7 +23,7 @@ class CheckpointTree:
 
     `parent` is -1 at a root, `orphans` are the rows whose parent is not in the evidence, `ring` those of a ring of
     parents. `branch` numbers the branches of each namespace from 0; the first child of a checkpoint goes on with its
-    branch.
+    branch. `copied` leads from a fork to the row whose state it copied.
     """
 
     def __init__(self, checkpoints: Sequence[Checkpoint]) -> None:
@@ -39,6 +39,7 @@ class CheckpointTree:
                 self.children[parent].append(row)
         self._enter, self._leave = self._numbered()
         self.branch = self._branches()
+        self.copied = self._copied()
 
     def is_above(self, upper: int, lower: int) -> bool:
         """Whether the way to `lower` leads over `upper` (or is it)."""
@@ -68,6 +69,14 @@ class CheckpointTree:
                 todo.append((row, True))
                 todo.extend((child, False) for child in reversed(self.children[row]))
         return enter, leave
+
+    def _copied(self) -> list[int]:
+        """For each row, the one whose state a fork copied (itself, where it is no fork)."""
+        found: list[int] = []
+        for row, checkpoint in enumerate(self.rows):
+            parent = self.parent[row]
+            found.append(found[parent] if checkpoint.source == "fork" and parent >= 0 else row)
+        return found
 
     def _branches(self) -> list[int]:
         found: list[int] = []

@@ -11,11 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from forensics.core.evidence import Basis
 from forensics.core.findings import finding
-from forensics.core.jsonvalue import text_of, value_of
+from forensics.core.jsonvalue import raw, text_of, value_of
 from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE, Payload, StepKind
 from forensics.formats.shared.checkpoint_calls import Teller
@@ -36,6 +34,7 @@ _BY_A_PERSON = frozenset({"update", "fork"})
 _FROM_OUTSIDE = _BY_A_PERSON | {"input"}
 _NOBODYS_TASK = "00000000-0000-0000-0000-000000000000"
 _NAMED = 6
+_DEEPEST = 32  # graphs inside graphs whose order is told apart
 
 
 def walk_checkpoints(checkpoints: Iterable[Checkpoint], build: EvidenceBuilder) -> None:
@@ -57,9 +56,11 @@ class _Thread:
         self.teller = Teller(self.tree, self.builder)
         self.ran: dict[int, Counter[bytes]] = {}
         self.pending: dict[str, int] = {}
+        self.inside: dict[str, dict[str, None]] = {}
         self.silent_nodes: dict[str, Spot] = {}
-        self.outputs: dict[tuple[str, bytes], tuple[int, str, bytes]] = {}
+        self.outputs: dict[tuple[int, str, str], tuple[int, Payload]] = {}
         self.compacted: set[str] = set()
+        self.resumed: set[int] = set()
 
     def run(self) -> None:
         """Walk the thread."""
@@ -67,7 +68,7 @@ class _Thread:
         for row, checkpoint in enumerate(self.tree.rows):
             self._flush(checkpoint.namespace)
             self._enter(row, checkpoint)
-            self.pending[checkpoint.namespace] = row
+            self._wait(checkpoint.namespace, row)
         self._flush("")
         self._say_what_is_not_recorded()
         self._end()
@@ -147,10 +148,18 @@ class _Thread:
 
     # what the tasks wrote ----------------------------------------------------------------------------------------
 
+    def _wait(self, namespace: str, row: int) -> None:
+        """Remember the last checkpoint of a namespace, under every graph that it stands in."""
+        self.pending[namespace] = row
+        for around in _around(namespace):
+            self.inside.setdefault(around, {})[namespace] = None
+
     def _flush(self, namespace: str) -> None:
         """Tell what the tasks on the last checkpoint of a namespace wrote, after what the graphs inside them did."""
-        inside = [n for n in self.pending if n == namespace or not namespace or n.startswith(f"{namespace}|")]
-        for name in sorted(inside, key=lambda n: (-len(n.split("|")) if n else 0, n)):
+        inside = list(self.inside.get(namespace, ()))
+        for name in sorted(inside, key=lambda n: -len(_around(n))):
+            for around in _around(name):
+                self.inside[around].pop(name, None)
             self._tasks(self.pending.pop(name))
 
     def _tasks(self, row: int) -> None:
@@ -158,11 +167,13 @@ class _Thread:
         if not checkpoint.writes:
             return
         after = self.tree.led_to(row)
+        if any(w.channel == _RESUME and w.task != _NOBODYS_TASK for w in checkpoint.writes):
+            self.resumed.add(row)
         ran: Counter[bytes] = Counter()
         for task, writes in _by_task(checkpoint.writes).items():
             found = [(write, one) for write in writes if not is_internal(write.channel) for one in write.found]
             node = self._node(checkpoint, writes[0]) or task[1]
-            if node == _START or checkpoint.source == "input":
+            if node == _START or (checkpoint.source == "input" and not node):
                 continue
             for write in writes:
                 if write.channel in _EVENTS:
@@ -195,18 +206,14 @@ class _Thread:
 
     def _compare_outputs(self, row: int, node: str, write: Write, step: int) -> None:
         """A node that wrote something else when a branch went back to before it: what it does happened twice."""
-        origin = row
-        while self.tree.rows[origin].source == "fork" and self.tree.parent[origin] >= 0:
-            origin = self.tree.parent[origin]
-        place = (f"{origin} {node} {write.channel}", b"")
-        first = self.outputs.setdefault(place, (step, node, bytes(write.value)))
-        if first[0] != step and first[2] != bytes(write.value):
+        first, value = self.outputs.setdefault((self.tree.copied[row], node, write.channel), (step, write.value))
+        if first != step and bytes(value) != bytes(write.value):
             message = (
                 f"the node {one_line(node, 60)} ran again on a branch that went back to before it, and wrote "
                 f"{one_line(text_of(write.value), 60)} where it had written "
-                f"{one_line(text_of(msgspec.Raw(first[2])), 60)}: what it reaches may have been done twice"
+                f"{one_line(text_of(value), 60)}: what it reaches may have been done twice"
             )
-            steps = (first[0], step)
+            steps = (first, step)
             self.builder.note(finding("possible_duplicate_side_effect", message, steps=steps, basis=Basis.INFERRED))
 
     def _event(self, row: int, checkpoint: Checkpoint, write: Write) -> None:
@@ -218,8 +225,7 @@ class _Thread:
                     StepKind.APPROVAL_REQUEST, write.spot, name=write.node, agent=lane.agent, payload=payload
                 )
         elif write.channel == _RESUME:
-            several = sum(w.channel == _RESUME for w in checkpoint.writes) > 1
-            if not (several and write.task == _NOBODYS_TASK):
+            if write.task != _NOBODYS_TASK or row not in self.resumed:
                 self.builder.step(StepKind.APPROVAL, write.spot, agent=lane.agent, payload=write.value)
         else:
             self._failed(row, checkpoint, write, lane)
@@ -253,6 +259,12 @@ class _Thread:
                 self.builder.note(finding("abandoned_checkpoint", message, locators=(locator,), basis=Basis.DERIVED))
 
 
+def _around(namespace: str) -> list[str]:
+    """A namespace and every one around it: `a:1|b:2`, `a:1`, and the graph itself."""
+    parts = namespace.split("|")[:_DEEPEST] if namespace else []
+    return ["", *("|".join(parts[:n]) for n in range(1, len(parts))), *([namespace] if namespace else [])]
+
+
 def _difference(found: Sequence[Found], before: Sequence[Found]) -> tuple[list[Found], int]:
     """The messages that a state has beyond those of another one, in order, and how many of the other's it lacks."""
     held = Counter((one.told.id, one.told.message.key) for one in before)
@@ -277,4 +289,4 @@ def _by_task(writes: Iterable[Write]) -> dict[tuple[str, str], list[Write]]:
 def _interrupts(value: Payload) -> list[Payload]:
     """One payload for each pause that a task wrote."""
     told = value_of(value)
-    return [msgspec.Raw(msgspec.json.encode(item)) for item in told] if isinstance(told, list) else [value]
+    return [raw(item) for item in told] if isinstance(told, list) else [value]

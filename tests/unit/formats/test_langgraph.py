@@ -228,6 +228,17 @@ def test_a_call_that_a_fork_executes_again_is_a_call_of_its_own(
     assert (reading.counts.branches, reading.counts.tool_results) == (2, 2)
 
 
+def test_each_of_many_forks_executes_the_call_once_more(tmp_path: Path, read: Read) -> None:
+    forks: list[Row] = [(f"f{n}", "k2", "loop", "h1 a1 t2") for n in range(100)]
+    told = history((*STRAIGHT, *forks))
+    for number, one in enumerate(told[:100]):
+        one["values"]["messages"][-1]["id"] = f"t-{number}"
+    (tmp_path / "evidence").write_text(json.dumps(told), encoding="utf-8")
+    reading = read(tmp_path / "evidence")
+    assert [c.again_of for c in reading.traces[0].calls] == [-1] + [0] * 100
+    assert reading.counts.branches == 101
+
+
 def test_an_older_store_that_replays_from_the_same_checkpoint_has_no_fork_row(tmp_path: Path, read: Read) -> None:
     second_generation(tmp_path / "evidence", (*STRAIGHT, ("k5", "k2", "loop", "h1 a1 t2")))
     assert [row[2] for row in outcomes(read(tmp_path / "evidence"))] == [{"page_id": "pg_8812"}, {"page_id": "pg_9147"}]
@@ -349,6 +360,20 @@ def test_the_graph_inside_a_node_is_an_agent_and_tells_nothing_twice(store: Stor
     assert reading.traces[0].agents == ["pager"]
     assert [c.agent for c in reading.traces[0].calls] == ["pager"]
     assert reading.counts.branches == 1
+
+
+def test_what_graphs_inside_graphs_wrote_is_told_before_what_stands_around_them(store: Store, read: Read) -> None:
+    store.checkpoint("k1", None, "h1")
+    store.checkpoint("s1", None, "h1", namespace="outer:1", source="input")
+    store.checkpoint("u1", None, "h1", namespace="outer:1|inner:2", source="input")
+    store.write("u1", "messages", [pydantic("ai", **ASK)], "~__pregel_pull, model", namespace="outer:1|inner:2")
+    store.write("s1", "messages", [pydantic("tool", **DONE)], "~__pregel_pull, inner", namespace="outer:1")
+    store.write("k1", "messages", [pydantic("ai", **SAID)], "~__pregel_pull, outer")
+    store.checkpoint("k2", "k1", "h1 a1 t1 a2")
+    reading = read(store.path)
+    told = [(step.kind.label, step.agent) for step in reading.traces[0].steps()]
+    asked = [("model", "outer|inner"), ("tool_call", "outer|inner"), ("tool_result", "outer|inner")]
+    assert told == [("user", ""), *asked, ("model", "")]
 
 
 def test_a_parent_that_is_not_there_is_a_gap(store: Store, read: Read) -> None:
@@ -488,6 +513,16 @@ def test_a_bad_line_of_a_history_is_a_gap_and_the_rest_is_read(tmp_path: Path, r
     reading = read(tmp_path / "evidence", "langgraph-history")
     assert reading.counts.bad_lines == [3]
     assert len(reading.traces[0].calls) == 1
+
+
+def test_a_history_that_breaks_off_is_read_up_to_there(tmp_path: Path, read: Read) -> None:
+    for indent in (None, 1):
+        body = json.dumps(history(STRAIGHT), indent=indent)
+        (tmp_path / "evidence").write_text(body[: len(body) * 3 // 4], encoding="utf-8")
+        reading = read(tmp_path / "evidence")
+        assert reading.evidence.format == "langgraph-history"
+        assert len(reading.traces[0].calls) == 1
+        assert any(g.hides and g.code in ("container_truncated", "truncated_payload") for g in reading.gaps)
 
 
 def test_other_databases_are_refused_with_the_reason(tmp_path: Path, read: Read) -> None:
