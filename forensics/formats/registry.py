@@ -47,6 +47,8 @@ _SHIPPED: dict[str, str] = {
     "mlflow": "forensics.formats.mlflow",
     "mini-swe-agent": "forensics.formats.mini_swe",
     "sweagent": "forensics.formats.swe_agent",
+    "cline": "forensics.formats.cline",
+    "google-adk": "forensics.formats.adk_session",
 }
 ENTRY_POINTS = "forensics.formats"
 _REGISTERED: dict[str, Reader] = {}

@@ -1,0 +1,81 @@
+"""What did Cline do in a session? The file of its messages, with calls and results as Anthropic's API writes them.
+
+A summary that replaced earlier messages stands as a message of its own, marked as one (FORMATS section 7).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.build import Spot
+from forensics.core.times import nanoseconds
+from forensics.core.trace import StepKind
+from forensics.formats.shared.document import note_cut, open_document
+from forensics.formats.shared.fields import Fields, fields_of, items_of, present, text
+from forensics.formats.shared.telling import Doubts, Finder, taint, tell
+from forensics.formats.shared.vocabulary import parse_message
+
+if TYPE_CHECKING:
+    from forensics.core.reading import EvidenceBuilder
+    from forensics.formats.shared.reader import Look
+    from forensics.formats.shared.source import Source
+
+NAME = "cline"
+ABOUT = "Cline session: the file of its messages (session.messages.json)"
+CARRIES = "calls, arguments, results, system prompt, times, tokens"
+LACKS = "tool schemas, approvals, executions apart from results, what stood before a summary"
+RECORDS_CALLS = True
+SPANS_ARE_COMPLETE = False
+
+_MARKS = frozenset({"version", "updated_at", "agent", "messages"})
+_SUMMARY = "compaction_summary"
+_NOTHING = msgspec.Raw(b"null")
+
+
+def sniff(look: Look) -> int:
+    """95 for the keys of the file."""
+    fields = look.members()
+    return 95 if fields.keys() >= _MARKS and "sessionId" in fields else 0
+
+
+def read(source: Source, build: EvidenceBuilder) -> None:
+    """Tell the session. Raises CorruptEvidenceError where nothing of it is JSON."""
+    document = open_document(source, build)
+    fields = fields_of(document.body)
+    agent = text(fields, "agent")
+    builder = build.trace(text(fields, "sessionId") or "session")
+    lane = builder.lane("", agent)
+    doubts, finder = Doubts(), Finder(source, build.places, document.start)
+    system = present(fields, "system_prompt")
+    if system is not None:
+        builder.step(StepKind.SYSTEM, document.spot.down("/system_prompt"), agent=agent, payload=system)
+    for at, item in enumerate(items_of(fields.get("messages", _NOTHING))):
+        told = fields_of(item)
+        pointer = f"/messages/{at}"
+        spot = Spot(document.spot.place, "", nanoseconds(present(told, "ts")))
+        message = msgspec.structs.replace(parse_message(item, pointer), place=finder.place(item))
+        before = len(builder.trace.calls)
+        tell(builder, lane, (message,), spot)
+        doubts.note(builder, (message,), spot)
+        taint(builder, document.taint_of(item), spot.down(pointer), before)
+        if _is_summary(told):
+            builder.gap("compacted_history", "what was said before was replaced by a summary", spot.down(pointer))
+        _count(told, build)
+        build.counts.records += 1
+    note_cut(document, build)
+
+
+def _is_summary(message: Fields) -> bool:
+    return text(fields_of(message.get("metadata", _NOTHING)), "kind") == _SUMMARY
+
+
+def _count(message: Fields, build: EvidenceBuilder) -> None:
+    metrics = fields_of(message.get("metrics", _NOTHING))
+    build.counts.input_tokens += _number(text(metrics, "inputTokens"))
+    build.counts.output_tokens += _number(text(metrics, "outputTokens"))
+
+
+def _number(told: str) -> int:
+    return int(told[:18]) if told.isascii() and told.isdigit() else 0

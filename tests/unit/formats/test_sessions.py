@@ -1,0 +1,112 @@
+"""Are the session files of Cline and of Google ADK read message by message, and event by event?"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from forensics.core.jsonvalue import text_of, value_of
+from forensics.core.trace import Outcome, StepKind
+from tests.unit.formats.conftest import read_evidence
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from forensics.core.reading import Reading
+
+Fields = dict[str, Any]
+
+
+def read(tmp_path: Path, content: Fields) -> Reading:
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return read_evidence(path)
+
+
+# Cline ---------------------------------------------------------------------------------------------------------------
+
+
+def cline(*messages: Fields) -> Fields:
+    head = {"version": 1, "updated_at": "2026-07-15T05:42:04.818Z", "agent": "lead", "sessionId": "s1"}
+    return {**head, "messages": list(messages), "system_prompt": "You are Cline."}
+
+
+def test_calls_and_results_of_a_cline_session(tmp_path: Path) -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "editor", "input": {"path": "a"}}
+    asked = {"role": "assistant", "content": [call],
+             "ts": 1783376873493, "metrics": {"inputTokens": 9, "outputTokens": 2}}  # fmt: skip
+    shown = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "edited"}]}
+    reading = read(tmp_path, cline({"role": "user", "content": "edit a"}, asked, shown))
+    (trace,) = reading.traces
+    assert (reading.evidence.format, trace.id, reading.counts.input_tokens) == ("cline", "s1", 9)
+    assert [(c.tool, c.agent, c.outcome) for c in trace.calls] == [("editor", "lead", Outcome.RECORDED)]
+    assert trace.step(0).kind is StepKind.SYSTEM
+    assert not trace.gaps
+
+
+def test_a_summary_hides_what_it_replaced(tmp_path: Path) -> None:
+    summary = {"role": "user", "content": "Goal: a", "metadata": {"kind": "compaction_summary"}}
+    assert [g.code for g in read(tmp_path, cline(summary)).gaps] == ["compacted_history"]
+
+
+def test_a_real_cline_session(cases: Path) -> None:
+    path = cases / "traces" / "cline" / "cline__sdk_packages_core_fixtures_session_session.messages.json"
+    calls = read_evidence(path).traces[0].calls
+    assert len(calls) == 11
+    assert all(c.answered for c in calls)
+
+
+# Google ADK ----------------------------------------------------------------------------------------------------------
+
+
+def event(author: str, *parts: Fields, **more: Any) -> Fields:
+    role = "user" if author == "user" or "function_response" in parts[0] else "model"
+    return {"invocation_id": "i", "author": author, "content": {"role": role, "parts": list(parts)}, **more}
+
+
+def asks(name: str, **args: Any) -> Fields:
+    return {"function_call": {"name": name, "args": args}}
+
+
+def gives(name: str, response: Any) -> Fields:
+    return {"function_response": {"name": name, "response": response}}
+
+
+def test_calls_without_ids_go_to_the_results_of_their_agent(tmp_path: Path) -> None:
+    events = [event("user", {"text": "hi"}), event("one", asks("look", q=1)), event("two", asks("look", q=2)),
+              event("two", gives("look", {"r": 2})), event("one", gives("look", {"r": 1}))]  # fmt: skip
+    reading = read(tmp_path, {"id": "s1", "app_name": "shop", "user_id": "u", "events": events})
+    told = [(c.agent, value_of(c.result)) for c in reading.traces[0].calls if c.result]
+    assert reading.evidence.format == "google-adk"
+    assert told == [("one", {"r": 1}), ("two", {"r": 2})]
+    assert not reading.gaps
+
+
+def test_hand_offs_and_errors_are_steps(tmp_path: Path) -> None:
+    over = event("one", {"text": "over"}, actions={"transfer_to_agent": "two"})
+    failed = {"invocationId": "i", "author": "two", "errorMessage": "quota"}
+    trace = read(tmp_path, {"id": "s1", "events": [over, failed]}).traces[0]
+    said = {
+        k: [text_of(p) for row in trace.rows(k) if (p := trace.payload[row])]
+        for k in (StepKind.HANDOFF, StepKind.ERROR)
+    }
+    assert said == {StepKind.HANDOFF: ["two"], StepKind.ERROR: ["quota"]}
+
+
+def test_pieces_of_a_stream_are_told_once(tmp_path: Path) -> None:
+    events = [event("one", {"text": "su"}, partial=True), event("one", {"text": "sunny"})]
+    assert read(tmp_path, {"id": "s1", "events": events}).traces[0].turns == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "calls"),
+    [
+        ("adk-samples__python_agents_customer-service_eval_sessions_123.session.json", 6),
+        ("adk-python__tests_integration_fixture_flow_complex_spark_sample.session.json", 2),
+    ],
+)
+def test_real_adk_sessions(cases: Path, name: str, calls: int) -> None:
+    trace = read_evidence(cases / "traces" / "google-adk" / name).traces[0]
+    assert len(trace.calls) == calls
