@@ -9,16 +9,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from forensics.core.build import Spot
 from forensics.core.findings import finding
 from forensics.core.jsonvalue import decode
-from forensics.core.trace import NOWHERE
 from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.cassette_walk import Cassette
-from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of
+from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, opens_with
 from forensics.formats.shared.lines import BOM
 from forensics.formats.shared.recorded_http import HAR, LISTS, exchange_of
-from forensics.formats.shared.yaml_tree import Place, YamlTree, load_yaml
+from forensics.formats.shared.yaml_text import Extent, YamlText, read_yaml
 
 if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder
@@ -34,7 +35,6 @@ SPANS_ARE_COMPLETE = False
 
 _HEAD = re.compile(rb"^(?:interactions|http_interactions):\s*$", re.MULTILINE)
 _REQUEST = re.compile(rb"^\s*(?:-\s+)?request:\s*$", re.MULTILINE)
-_NO_PLACE = Place(0, NOWHERE)
 
 
 def sniff(look: Look) -> int:
@@ -58,39 +58,44 @@ def _holds_requests(document: Fields) -> bool:
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Walk the exchanges. Raises CorruptEvidenceError where there are none that can be read, LimitExceededError."""
     start = len(BOM) if bytes(source.data[:3]) == BOM else 0
-    body = source.data[start:]
-    whole = Spot(build.places.add(offset=start, length=len(body)))
-    tree = _tree(body)
-    tainted = build.faults(tree.faults, whole)
-    name, listed = _listed(tree.value)
-    if tree.error is not None:
-        build.gap("malformed_line", f"the cassette can't be read to its end: {tree.error}", whole)
-        locators = (build.places.locator(whole.place),)
-        build.found(finding("malformed_line", f"the cassette breaks off: {tree.error}", locators=locators))
+    whole = Spot(build.places.add(offset=start, length=len(source.data) - start))
+    told = _told(source.data, start)
+    decoded = decode(told.body)
+    tainted = build.faults(decoded.faults, whole)
+    name, listed = _listed(decoded.value)
+    _say_rest(told, build)
     if not listed:
         message = f"{source.name} holds no exchange that can be read"
-        raise CorruptEvidenceError(message, hint=tree.error or "is this the whole file?")
+        raise CorruptEvidenceError(message, hint=told.error or decoded.error or "is this the whole file?")
     cassette = Cassette(build)
-    places = [_moved(tree.items.get((name, index), _NO_PLACE), start) for index in range(len(listed))]
     for index, value in enumerate(listed):
-        spot = _spot(build, whole, places, index, len(source.data))
+        pointer = f"/{name}/{index}"
+        place = _place(build, told.records[pointer]) if pointer in told.records else whole.place
         one = exchange_of(value)
         if one is None:
-            build.gap("evidence_gap", "an interaction without a request", spot.down(f"/{name}/{index}"))
+            build.gap("evidence_gap", "an interaction without a request", Spot(place, pointer))
             continue
         build.counts.records += 1
-        at = Spot(spot.place, f"/{name}/{index}", one.at)
-        cassette.exchange(one, at, tainted)
+        cassette.exchange(one, Spot(place, pointer, one.at), tainted)
     cassette.close()
 
 
-def _tree(body: memoryview) -> YamlTree:
-    """The value of the file: JSON, or YAML, of which JSON that breaks off is read as a part."""
-    if bytes(body[:64]).lstrip()[:1] == b"{":
-        decoded = decode(body)
-        if decoded.error is None:
-            return YamlTree(decoded.value, {}, decoded.faults)
-    return load_yaml(bytes(body))
+def _told(data: memoryview, start: int) -> YamlText:
+    """The file as JSON: itself, or its YAML; JSON that breaks off is read as the YAML that it is."""
+    body = msgspec.Raw(data[start:])
+    if opens_with(body, b"{") and decode(body).error is None:
+        return YamlText(body, {})
+    return read_yaml(data)
+
+
+def _say_rest(told: YamlText, build: EvidenceBuilder) -> None:
+    """What stands behind a damaged place was not read."""
+    if told.unread is None:
+        return
+    rest = Spot(_place(build, told.unread))
+    message = f"the cassette can't be read from line {told.unread.line} on: {told.error}"
+    build.gap("container_truncated", message, rest)
+    build.found(finding("container_truncated", message, locators=(build.places.locator(rest.place),)))
 
 
 def _listed(value: object) -> tuple[str, list[object]]:
@@ -105,14 +110,5 @@ def _listed(value: object) -> tuple[str, list[object]]:
     return "", []
 
 
-def _moved(place: Place, by: int) -> Place:
-    return place if place.offset < 0 else Place(place.line, place.offset + by)
-
-
-def _spot(build: EvidenceBuilder, whole: Spot, places: list[Place], index: int, size: int) -> Spot:
-    """Where an interaction stands: from its first line to the next one's."""
-    here = places[index]
-    if here.offset < 0:
-        return whole
-    end = places[index + 1].offset if index + 1 < len(places) else size
-    return Spot(build.places.add(line=here.line, offset=here.offset, length=max(0, end - here.offset)))
+def _place(build: EvidenceBuilder, extent: Extent) -> int:
+    return build.places.add(line=extent.line, offset=extent.offset, length=extent.length)

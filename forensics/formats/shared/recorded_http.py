@@ -25,6 +25,8 @@ from forensics.formats.shared.streams import Streamed, is_event_stream, read_bin
 LISTS = ("interactions", "http_interactions")
 HAR = ("log", "entries")
 _GZIP = b"\x1f\x8b"
+_PACKED = "H4sI"  # base64 of gzip's first bytes
+_FRAMED = b"AAA"  # base64 of the length with which a frame begins
 _ANY_ZLIB = 47  # zlib's number for a zlib or a gzip header
 _RAW_DEFLATE = -15
 _FAILED = 400
@@ -90,8 +92,7 @@ def exchange_of(value: object) -> Exchange | None:
 
 
 def _word(fields: dict[str, Any], *names: str) -> str:
-    found = next((fields[name] for name in names if isinstance(fields.get(name), (str, bytes))), "")
-    return found if isinstance(found, str) else found.decode("utf-8", "backslashreplace")
+    return next((fields[name] for name in names if isinstance(fields.get(name), str)), "")
 
 
 def _status(answer: dict[str, Any]) -> int:
@@ -150,13 +151,16 @@ def _body(fields: dict[str, Any], pointer: str) -> Body:
 
 def _bytes(held: object) -> tuple[bytes | None, str, str]:
     """The bytes that a value holds, the pointer to them, and why they can't be had."""
-    if isinstance(held, bytes):
-        return held, "", ""
     if isinstance(held, str):
-        return held.encode("utf-8", "backslashreplace"), "", ""
+        return _unpacked_text(held) or held.encode("utf-8", "backslashreplace"), "", ""
     if isinstance(held, dict):
         return _held_bytes(held)
-    return None, "", "a body that is neither text nor bytes"
+    return None, "", "a body that is no text"
+
+
+def _unpacked_text(held: str) -> bytes | None:
+    """The bytes of a text that is base64 of a gzip stream, as a binary value is kept in JSON and YAML."""
+    return _from_base64(held, "")[0] if held.startswith(_PACKED) else None
 
 
 def _held_bytes(held: dict[str, Any]) -> tuple[bytes | None, str, str]:
@@ -187,7 +191,8 @@ def _plain(fields: dict[str, Any], data: bytes | None, pointer: str, doubt: str)
         return Body(None, pointer, doubt)
     kind = _header(fields, "content-type").lower()
     if kind.startswith(_BINARY_STREAM):
-        return Body(data, pointer, "", read_binary(data))
+        frames = _from_base64(data.decode("ascii", "replace"), "")[0] if data.startswith(_FRAMED) else None
+        return Body(data, pointer, "", read_binary(frames or data))
     if is_event_stream(data) or (kind.startswith(_STREAM) and not data.lstrip().startswith(b"{")):
         return Body(data, pointer, "", read_events(data))
     return Body(data, pointer)

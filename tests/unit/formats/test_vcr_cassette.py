@@ -15,7 +15,7 @@ from forensics.core.jsonvalue import value_of
 from forensics.core.trace import Boundary, Outcome, StepKind
 from forensics.errors import CorruptEvidenceError
 from tests.unit.formats.conftest import read_evidence
-from tests.unit.formats.test_streams import CHAT, sse
+from tests.unit.formats.test_streams import CHAT, CONVERSE, sse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,6 +135,13 @@ def test_calls_in_a_stream_are_seen(cassette: Callable[..., Reading]) -> None:
     assert [(c.tool, value_of(c.arguments)) for c in calls(found) if c.arguments] == [
         ("page", {"who": "ann"}), ("look", {}),
     ]  # fmt: skip
+    assert not found.gaps
+
+
+def test_calls_in_frames_are_seen(cassette: Callable[..., Reading]) -> None:
+    frames = b"".join(CONVERSE)
+    found = cassette(exchange(prompt(ASK), frames, content_type="application/vnd.amazon.eventstream"))
+    assert [c.tool for c in calls(found)] == ["page"]
     assert not found.gaps
 
 
@@ -283,7 +290,7 @@ def test_what_stands_before_a_cut_is_read(tmp_path: Path, *, as_json: bool) -> N
     path.write_text(text[: len(text) * 4 // 5] + ("" if as_json else '\n  - "'), "utf-8")
     found = read_evidence(path)
     assert found.counts.records >= 3
-    assert any(g.code == "malformed_line" and g.hides for g in found.gaps)
+    assert any(g.code == "container_truncated" and g.hides for g in found.gaps)
 
 
 def test_a_key_that_stands_twice_taints_the_cassette(tmp_path: Path) -> None:
