@@ -25,6 +25,7 @@ from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE
 from forensics.errors import ConfigurationError, EvidenceError, NonReplayableTraceError, UnknownFormatError
 from forensics.formats import registry
+from forensics.formats.shared.archives import Unopened, archive_kind, members_of
 from forensics.formats.shared.source import STDIN, Source, open_source
 from forensics.report.compose import Examined, audit_document
 from forensics.report.inspection import inspection_document
@@ -95,7 +96,9 @@ def examine(evidence: Where | Sequence[Where], options: Options | None = None) -
     wanted = [evidence] if isinstance(evidence, (str, Path)) else evidence
     places = _named(expand(wanted), wanted)
     with _without_cycle_collection(), under(options.limits):
-        taken = [_taken(place, index, options) for index, place in enumerate(places)]
+        taken: list[Examined] = []
+        for place in places:
+            taken.extend(_taken(place, len(taken), options))
         hear([one.reading for one in taken if one.reading is not None])
         examined = tuple(_examined(one, options.trace, rules, policy) for one in taken)
     if options.trace is not None and not any(one.analyses for one in examined) and any(one.reading for one in examined):
@@ -121,16 +124,31 @@ def _without_cycle_collection() -> Iterator[None]:
 
 
 def load(where: Where, options: Options | None = None) -> tuple[Trace, ...]:
-    """The traces of one evidence. Raises EvidenceError where it can't be read."""
+    """The traces of one evidence or, of an archive, of each file in it. Raises EvidenceError for what can't be read."""
     options = options or Options()
     with under(options.limits), open_source(str(where)) as source:
-        return read(source, 0, options.input_format).traces
+        return tuple(t for n, one in enumerate(_evidences(source)) for t in _traces(one, n, options.input_format))
+
+
+def _traces(one: Source | Unopened, index: int, input_format: str | None) -> tuple[Trace, ...]:
+    if isinstance(one, Unopened):
+        raise one.error
+    with one:
+        return read(one, index, input_format).traces
 
 
 def read(source: Source, index: int, input_format: str | None = None) -> Reading:
     """Read an opened source. Raises EvidenceError where nothing of it can be read."""
     reader = registry.reader(input_format) if input_format else registry.recognise(source)
-    evidence = Evidence(index, source.name, source.sha256, source.size, reader.NAME, compression=source.compression)
+    evidence = Evidence(
+        index,
+        source.name,
+        source.sha256,
+        source.size,
+        reader.NAME,
+        compression=source.compression,
+        member_sha256=source.member_sha256,
+    )
     build = EvidenceBuilder(evidence, records_calls=reader.RECORDS_CALLS, spans_are_complete=reader.SPANS_ARE_COMPLETE)
     _tell_unwrapping(source, build)
     reader.read(source, build)
@@ -150,20 +168,49 @@ def _tell_unwrapping(source: Source, build: EvidenceBuilder) -> None:
             build.gap(note.code, note.message, Spot(place))
 
 
-def _taken(place: tuple[str, str], index: int, options: Options) -> Examined:
-    """One evidence as it was read, or why it was not."""
+def _taken(place: tuple[str, str], first: int, options: Options) -> Iterator[Examined]:
+    """What was read of one place, or why it was not; of an archive each file is an evidence, from number `first` on."""
     where, name = place
     try:
         source = open_source(where, name)
     except EvidenceError as error:
-        return Examined(name, "", 0, error=error)
+        yield Examined(name, "", 0, error=error)
+        return
     with source:
-        try:
-            reading = read(source, index, options.input_format)
-            source.check_unchanged()
-        except EvidenceError as error:
-            return Examined(source.name, source.sha256, source.size, error=error)
-        return Examined(source.name, source.sha256, source.size, reading)
+        rows = [_read(one, first + n, source, options) for n, one in enumerate(_evidences(source))]
+    yield from rows
+
+
+def _evidences(source: Source) -> Iterator[Source | Unopened]:
+    """The evidence itself or, of an archive that is no format of its own, the files in it."""
+    kind = archive_kind(source.data)
+    if kind is None or registry.is_an_archive(source, kind):
+        yield source
+        return
+    found = False
+    try:
+        for member in members_of(source, kind):
+            found = True
+            yield member
+    except EvidenceError as error:
+        yield Unopened(source.name, error)
+        return
+    if not found:
+        message = f"{source.name} is a {kind} archive without a file in it"
+        yield Unopened(source.name, UnknownFormatError(message, hint="check that this is the right file"))
+
+
+def _read(one: Source | Unopened, index: int, outer: Source, options: Options) -> Examined:
+    if isinstance(one, Unopened):
+        return Examined(one.name, outer.sha256, outer.size, error=one.error)
+    try:
+        reading = read(one, index, options.input_format)
+        outer.check_unchanged()
+    except EvidenceError as error:
+        return Examined(one.name, one.sha256, one.size, error=error)
+    finally:
+        one.close()
+    return Examined(one.name, one.sha256, one.size, reading)
 
 
 def _examined(taken: Examined, trace: str | None, rules: RuleSet, policy: Policy) -> Examined:

@@ -55,6 +55,7 @@ class Evidence(msgspec.Struct, frozen=True):
     format: str = ""
     dialect: str | None = None
     compression: str | None = None
+    member_sha256: str | None = None
 
 
 class Gap(msgspec.Struct, frozen=True):

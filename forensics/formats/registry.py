@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from forensics.core.jsonvalue import decode
 from forensics.core.sanitise import one_line
 from forensics.errors import AmbiguousFormatError, ConfigurationError, UnknownFormatError
-from forensics.formats.shared.reader import SQLITE_MAGIC, Look, Reader, look_at
+from forensics.formats.shared.reader import HEAD_BYTES, SQLITE_MAGIC, Look, Reader, look_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -50,6 +50,7 @@ _SHIPPED: dict[str, str] = {
     "cline": "forensics.formats.cline",
     "google-adk": "forensics.formats.adk_session",
 }
+_ARCHIVES = {"zip": ("inspect",)}
 ENTRY_POINTS = "forensics.formats"
 _REGISTERED: dict[str, Reader] = {}
 _LEAST = 20
@@ -94,6 +95,12 @@ def reader(name: str) -> Reader:
         return cast("Reader", next(e for e in entry_points(group=ENTRY_POINTS) if e.name == name).load())
     message = f"there is no format named {name}"
     raise UnknownFormatError(message, hint=f"one of: {', '.join(names())}")
+
+
+def is_an_archive(source: Source, kind: str) -> bool:
+    """Whether an archive of that kind is one evidence of a format that is kept as an archive."""
+    look = Look(bytes(source.data[:HEAD_BYTES]))
+    return any(reader(name).sniff(look) >= _SURE for name in _ARCHIVES.get(kind, ()))
 
 
 def recognise(source: Source) -> Reader:

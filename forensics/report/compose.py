@@ -165,6 +165,7 @@ def evidence_row(one: Examined) -> EvidenceRow:
         format=reading.evidence.format,
         dialect=reading.evidence.dialect,
         compression=reading.evidence.compression,
+        member_sha256=reading.evidence.member_sha256,
         coverage=coverage(reading),
     )
 

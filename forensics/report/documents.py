@@ -66,7 +66,9 @@ class Fault(Document, frozen=True):
 
 
 class EvidenceRow(Document, frozen=True):
-    """One evidence: `status` is read, partial or refused; `read_of` says how much of it was read."""
+    """One evidence: `status` is read, partial or refused; `coverage` says how much of it was read. Of a file in an
+    archive, `sha256` and `size` are those of the archive, and `member_sha256` is its own.
+    """
 
     name: str
     sha256: str
@@ -75,6 +77,7 @@ class EvidenceRow(Document, frozen=True):
     format: str | None = None
     dialect: str | None = None
     compression: str | None = None
+    member_sha256: str | None = None
     coverage: str | None = None
     error: Fault | None = None
 

@@ -69,8 +69,11 @@ def evidence(page: Page, document: Head) -> None:
 
 def _row(page: Page, row: EvidenceRow) -> None:
     dialect = "" if row.dialect is None else f" ({name(row.dialect)})"
+    packed = "" if row.compression is None else f" in {row.compression}"
     page.line(
-        f"{name(row.name)}: {row.format}{dialect}, {row.coverage}, {plural(row.size, 'byte')}", first="  ", rest="    "
+        f"{name(row.name)}: {row.format}{dialect}{packed}, {row.coverage}, {plural(row.size, 'byte')}",
+        first="  ",
+        rest="    ",
     )
     page.line(Span(f"sha256 {row.sha256}", "dim"), first="    ")
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
 _FIRST_LINES = 8
-_HEAD_BYTES = 1 << 16
+HEAD_BYTES = 1 << 16
 _LEFT_OVER = 16  # bytes of blank lines after an only line
 _FRAGMENT_BYTES = 1 << 22
 
@@ -84,7 +84,7 @@ class Reader(Protocol):
 
 def look_at(source: Source) -> Look:
     """Take the first look. Never raises: what is no JSON leaves the parts None."""
-    head = bytes(source.data[:_HEAD_BYTES])
+    head = bytes(source.data[:HEAD_BYTES])
     if head.startswith(SQLITE_MAGIC):
         return Look(head)
     body = source.data[3:] if head.startswith(b"\xef\xbb\xbf") else source.data

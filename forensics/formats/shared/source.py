@@ -33,8 +33,8 @@ class Source:
     """One opened evidence: `data` is a read-only view of its plain bytes, and `find(needle, start)` the offset of
     `needle` in it at or after `start`, or -1. Close it with `close` or use it as a context.
 
-    `sha256` and `size` are those of the evidence as it stands; `compression` names what `data` was unpacked from, and
-    `notes` say what was met on the way.
+    `sha256` and `size` are those of the evidence as it stands; `compression` names what `data` was unpacked from
+    (of a file in an archive, `member_sha256` is its own digest), and `notes` say what was met on the way.
     """
 
     def __init__(self, name: str, data: memoryview, sha256: str, mapped: mmap.mmap | None = None) -> None:
@@ -44,6 +44,7 @@ class Source:
         self.size = len(data)
         self.find: Callable[[bytes, int], int] = mapped.find if mapped is not None else bytes(data).find
         self.compression: str | None = None
+        self.member_sha256: str | None = None
         self.notes: tuple[Note, ...] = ()
         self._folders: list[str] = []
         self._watched: dict[Path, tuple[int, int]] = {}

@@ -4,10 +4,12 @@ against limits before anything is kept (RELIABILITY section 4: a hundred megabyt
 
 from __future__ import annotations
 
+import bz2
 import importlib
 import io
+import lzma
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -61,7 +63,7 @@ def unpack(packed: memoryview, method: int, budget: Budget) -> Unpacked:
             size += len(piece)
             budget.spend(len(piece), size, len(packed))
             pieces.append(piece)
-    except _faults():
+    except faults():
         whole = False
     return Unpacked(b"".join(pieces), whole)
 
@@ -81,7 +83,49 @@ def _deflated(packed: memoryview) -> Iterator[bytes]:
         raise EOFError
 
 
-def _zstandard(packed: memoryview) -> Iterator[bytes]:
+def bzip2(packed: memoryview) -> Iterator[bytes]:
+    """Bzip2 streams, one after another. Raises OSError and EOFError."""
+    return _streams(bz2.BZ2Decompressor, packed)
+
+
+def xz(packed: memoryview) -> Iterator[bytes]:
+    """XZ streams, one after another. Raises lzma.LZMAError, for a history beyond _WINDOW too, and EOFError."""
+    return _streams(lambda: lzma.LZMADecompressor(memlimit=_WINDOW), packed)
+
+
+class _Engine(Protocol):
+    """What the two modules of the standard library make."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the stream ended."""
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether nothing is left to give without more bytes."""
+
+    @property
+    def unused_data(self) -> bytes:
+        """What stood behind the end of the stream."""
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        """At most `max_length` bytes more."""
+
+
+def _streams(make: Callable[[], _Engine], packed: memoryview) -> Iterator[bytes]:
+    engine: _Engine | None = None
+    for start in range(0, len(packed), _PIECE):
+        piece = bytes(packed[start : start + _PIECE])
+        while piece or (engine is not None and not engine.eof and not engine.needs_input):
+            if engine is None or engine.eof:
+                engine = make()
+            yield engine.decompress(piece, _PIECE)
+            piece = engine.unused_data.lstrip(b"\x00") if engine.eof else b""
+    if engine is None or not engine.eof:
+        raise EOFError
+
+
+def zstandard(packed: memoryview) -> Iterator[bytes]:
     """Python's own module raises EOFError where a frame breaks off; that of the extra ends, and the size tells."""
     codec = _zstandard_module()
     if codec is None:
@@ -108,11 +152,12 @@ def _zstandard_module() -> Any:
     return None
 
 
-def _faults() -> tuple[type[Exception], ...]:
+def faults() -> tuple[type[Exception], ...]:
     """What the engines raise for bytes that break off or are damaged."""
     codec = _zstandard_module()
-    return (zlib.error, EOFError) if codec is None else (zlib.error, EOFError, codec.ZstdError)
+    own = (zlib.error, lzma.LZMAError, EOFError, OSError)
+    return own if codec is None else (*own, codec.ZstdError)
 
 
-METHODS: dict[int, Callable[[memoryview], Iterator[bytes]]] = {0: _stored, 8: _deflated, 93: _zstandard}
+METHODS: dict[int, Callable[[memoryview], Iterator[bytes]]] = {0: _stored, 8: _deflated, 93: zstandard}
 """The methods that are read, by their numbers in a zip archive (APPNOTE 4.4.5)."""

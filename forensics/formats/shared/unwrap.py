@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from forensics.core.limits import exceeded, limits
 from forensics.errors import CorruptEvidenceError
+from forensics.formats.shared.unpacking import Budget, bzip2, faults, xz, zstandard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _GZIP = b"\x1f\x8b\x08"
+_MAGIC = {_GZIP: "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 _GZIP_WINDOW = 31  # zlib's number for a gzip header and the largest window
 _CHUNK = 1 << 20
 _STEP = 64  # bytes fed at once to find a broken place
@@ -61,19 +62,32 @@ def unwrap(data: memoryview, name: str) -> Unwrapped | None:
     """The plain bytes of `data`, or None where they are plain already. Raises LimitExceededError where they grow
     beyond a limit, CorruptEvidenceError where nothing can be unpacked.
     """
-    compression, notes, mapped = None, list[Note](), None
-    if bytes(data[:3]) == _GZIP:
-        compression, mapped = "gzip", _spooled(_gunzip, data, name, notes)
+    notes, mapped = list[Note](), None
+    compression = _compression(data)
+    if compression is not None:
+        mapped = _spooled(_STREAMS[compression], data, name, notes)
         data = memoryview(mapped)
     if bytes(data[:2]) in _UTF_16 and bytes(data[:4]) not in _NOT_UTF_16:
         mapped = _spooled(_as_utf_8, data, name, notes)
     return None if mapped is None else Unwrapped(mapped, compression, tuple(notes))
 
 
+def is_packed(data: memoryview) -> bool:
+    """Whether the bytes are those of a compressed stream."""
+    return _compression(data) is not None
+
+
+def _compression(data: memoryview) -> str | None:
+    return next((name for magic, name in _MAGIC.items() if bytes(data[: len(magic)]) == magic), None)
+
+
 def _spooled(layer: _Layer, data: memoryview, name: str, notes: list[Note]) -> mmap.mmap:
     """The unwrapped bytes in an unnamed private file, mapped."""
     with tempfile.TemporaryFile(prefix="forensics-") as file:
+        budget, total = Budget(name), 0
         for piece in layer(data, name, notes):
+            total += len(piece)
+            budget.spend(len(piece), total, len(data))
             file.write(piece)
         file.flush()
         if not file.tell():
@@ -83,7 +97,7 @@ def _spooled(layer: _Layer, data: memoryview, name: str, notes: list[Note]) -> m
 
 def _gunzip(data: memoryview, name: str, notes: list[Note]) -> Iterator[bytes]:
     """The members of a gzip file, one after another; what stands before a cut or a broken place is kept."""
-    total, at = 0, 0
+    at = 0
     member = zlib.decompressobj(_GZIP_WINDOW)
     pending = b""
     while not member.eof or _begins_a_member(data, at, pending):
@@ -102,8 +116,6 @@ def _gunzip(data: memoryview, name: str, notes: list[Note]) -> Iterator[bytes]:
             notes.append(Note("container_truncated", f"{name}: the gzip stream is broken in the middle", hides=True))
             return
         pending = member.unused_data if member.eof else member.unconsumed_tail
-        total += len(piece)
-        _check(total, len(data), name)
         yield piece
     if pending.strip(b"\x00"):
         notes.append(Note("container_truncated", f"{name}: bytes that are no gzip stand behind the stream", hides=True))
@@ -123,12 +135,16 @@ def _begins_a_member(data: memoryview, at: int, pending: bytes) -> bool:
     return (pending or bytes(data[at : at + len(_GZIP)])).startswith(_GZIP[:2])
 
 
-def _check(total: int, packed: int, name: str) -> None:
-    bounds = limits()
-    if total > bounds.unpacked:
-        raise exceeded("unpacked", f"{name} unpacks to {total} bytes or more")
-    if total > bounds.ratio_floor and total > packed * bounds.ratio:
-        raise exceeded("ratio", f"{name} unpacks to {total // max(1, packed)} times its size or more")
+def _unpacked_by(kind: str, unpack: Callable[[memoryview], Iterator[bytes]]) -> _Layer:
+    """A stream that one of the engines of `unpacking` reads; what stands before a damaged place is kept."""
+
+    def layer(data: memoryview, name: str, notes: list[Note]) -> Iterator[bytes]:
+        try:
+            yield from unpack(data)
+        except faults():
+            notes.append(Note("container_truncated", f"{name}: the {kind} stream breaks off or is broken", hides=True))
+
+    return layer
 
 
 def _as_utf_8(data: memoryview, name: str, notes: list[Note]) -> Iterator[bytes]:
@@ -141,3 +157,11 @@ def _as_utf_8(data: memoryview, name: str, notes: list[Note]) -> Iterator[bytes]
         yield decoder.decode(bytes(data[at : at + _CHUNK])).encode("utf-8", "backslashreplace")
     if decoder.getstate()[0]:
         notes.append(Note("container_truncated", f"{name} ends in the middle of a character", hides=True))
+
+
+_STREAMS: dict[str, _Layer] = {
+    "gzip": _gunzip,
+    "zstd": _unpacked_by("zstd", zstandard),
+    "bzip2": _unpacked_by("bzip2", bzip2),
+    "xz": _unpacked_by("xz", xz),
+}

@@ -5,7 +5,6 @@ Names are never used as paths. An archive inside the archive is not opened (APPN
 
 from __future__ import annotations
 
-import io
 import re
 import struct
 import zipfile
@@ -17,6 +16,7 @@ import msgspec
 from forensics.core.findings import finding
 from forensics.core.limits import exceeded, limits
 from forensics.core.sanitise import one_line
+from forensics.formats.shared.byte_view import ByteView
 from forensics.formats.shared.unpacking import METHODS, Budget, unpack
 
 if TYPE_CHECKING:
@@ -96,12 +96,18 @@ def note_names(members: tuple[Member, ...], build: EvidenceBuilder) -> None:
     """Say which names no careful program would unpack to: beyond the folder, twice, or told apart by case alone."""
     seen: set[str] = set()
     for member in members:
-        why = "leaves its folder" if _leaves(member.name) else "stands twice" if member.name.lower() in seen else ""
-        seen.add(member.name.lower())
+        why = odd_name(member.name, seen)
         if why:
             locator = build.places.locator(build.places.add_member(member.name, 0))
             message = f"the name of a member {why}: {one_line(member.name, 80)}"
             build.found(finding("unsafe_identifier", message, locators=(locator,)))
+
+
+def odd_name(name: str, seen: set[str]) -> str:
+    """What is wrong with a member's name ("": nothing); `seen` holds the names before it, in lower case."""
+    why = "leaves its folder" if _leaves(name) else "stands twice" if name.lower() in seen else ""
+    seen.add(name.lower())
+    return why
 
 
 def _leaves(name: str) -> bool:
@@ -111,35 +117,8 @@ def _leaves(name: str) -> bool:
 # by the directory ----------------------------------------------------------------------------------------------------
 
 
-class _View(io.RawIOBase):
-    """The evidence as a file that `zipfile` reads its directory from."""
-
-    def __init__(self, data: memoryview) -> None:
-        self._data = data
-        self._at = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: len(self._data)}[whence]
-        if base + offset < 0:
-            raise OSError(offset)
-        self._at = base + offset
-        return self._at
-
-    def read(self, size: int = -1) -> bytes:
-        end = len(self._data) if size < 0 else self._at + size
-        found = bytes(self._data[self._at : end])
-        self._at += len(found)
-        return found
-
-
 def _listed(source: Source) -> Iterator[Member]:
-    with zipfile.ZipFile(_View(source.data)) as archive:
+    with zipfile.ZipFile(ByteView(source.data)) as archive:
         for entry in archive.infolist():
             start = _data_start(source, entry.header_offset)
             if not entry.is_dir():
