@@ -32,13 +32,14 @@ _WORD = re.compile(r"[a-z_]+")
 
 _MARK = (
     r"(?:\*{3,}(?:[a-z_ ]{1,20}\*{3,})?"
+    r"|__redacted__"
     r"|[\[<(]{1,2}/?\s?(?:redacted|masked|filtered|scrubbed)\b[^\"\]>)]{0,40}[\]>)]{1,2})"
 )
 _IS_MARK = re.compile(rf"\s*{_MARK}\s*", re.IGNORECASE)
-_WORTH_A_LOOK = re.compile(rb'"(?:[*\[<(]|(?<=\A"))')  # a text that opens as a mark does, or nothing but a text
-_ANY_MARK = re.compile(rb"\*{3}[a-z_ ]{1,20}\*{3}|[\[<](?:redacted|masked)\b", re.IGNORECASE)
+_WORTH_A_LOOK = re.compile(rb'"(?:[*\[<(_]|(?<=\A"))')  # a text that opens as a mark does, or nothing but a text
+_ANY_MARK = re.compile(rb"\*{3}[a-z_ ]{1,20}\*{3}|__redacted__|[\[<](?:redacted|masked)\b", re.IGNORECASE)
 _LONGEST_MARK = 80
-_OPENS_MARK = (b"*", b"[", b"<", b"(", b" ", b"\\")
+_OPENS_MARK = (b"*", b"_", b"[", b"<", b"(", b" ", b"\\")
 _BEGINS_AS_JSON = re.compile(r"\s*(?:\{\s*(?:[\"}]|$)|\[\s*(?:[\"\[{\]]|$))")
 
 

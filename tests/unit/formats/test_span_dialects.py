@@ -325,6 +325,16 @@ def test_arguments_in_their_wrapping_agree_with_the_request(read_otlp: ReadOtlp,
     assert (asked if isinstance(asked, dict) else json.loads(asked)) == ARGUMENTS
 
 
+def test_what_an_instrumentation_masked_is_no_value(read_otlp: ReadOtlp) -> None:
+    spans = openinference(repeat=False)
+    spans[2]["attributes"][2]["value"]["stringValue"] = "__REDACTED__"
+    spans[2]["attributes"][3]["value"]["stringValue"] = "__REDACTED__"
+    trace = only_trace(read_otlp(*spans))
+    (call,) = trace.calls
+    assert (call.outcome, call.result) == (Outcome.ABSENT, None)
+    assert "redaction_damage" in [block.code for block in call.blocks]
+
+
 def test_a_schema_is_not_taken_for_arguments(read_otlp: ReadOtlp) -> None:
     spans = openinference(repeat=False)
     schema = {"city": {"type": "string", "description": "Where."}}
