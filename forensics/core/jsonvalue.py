@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from forensics.core.depth import flattened, nesting
 from forensics.core.limits import limits
 
 _decode = msgspec.json.Decoder().decode
@@ -74,8 +75,7 @@ def decode_slowly(raw: bytes) -> Decoded:
     """
     depth = nesting(raw)
     if depth > (most := limits().nesting):
-        fault = Fault("nesting_limit", "", f"nested {depth} deep, more than {most}: kept as text")
-        return Decoded(None, (fault,), fault.message)
+        return _decode_deep(raw, depth, most)
     reader = _Reader()
     try:
         value = reader.read(raw)
@@ -83,6 +83,17 @@ def decode_slowly(raw: bytes) -> Decoded:
         return Decoded(None, tuple(reader.faults), _plain(error))
     reader.faults.extend(_surrogates(value))
     return Decoded(value, tuple(reader.faults))
+
+
+def _decode_deep(raw: bytes, depth: int, most: int) -> Decoded:
+    """Decode with the values that are nested too deep as text; a text whose brackets do not pair is no JSON."""
+    flat = flattened(raw, most)
+    told = f"nested {depth} deep, more than {most}"
+    fault = Fault("nesting_limit", "", f"{told}: kept as text")
+    if flat is None or nesting(flat) > most:
+        return Decoded(None, (fault,), told)
+    decoded = decode_slowly(flat)
+    return Decoded(decoded.value, (fault, *decoded.faults), decoded.error)
 
 
 def _plain(error: Exception) -> str:
@@ -162,23 +173,6 @@ def texts_of(value: object) -> list[str]:
         elif isinstance(item, list):
             todo.extend(reversed(item))
     return out
-
-
-def nesting(raw: bytes) -> int:
-    """The deepest nesting of brackets outside strings: one linear pass."""
-    depth = deepest = 0
-    for token in _BRACKETS.finditer(raw):
-        mark = token.group()
-        if mark in b"[{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif mark in b"]}":
-            depth -= 1
-    return deepest
-
-
-# Possessive, and with the closing quote optional: a text that is never closed is passed once, not once a quote.
-_BRACKETS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 
 
 def decode_embedded(text: str) -> Decoded | None:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.jsonvalue import Fault, decode, nesting
+from forensics.core.depth import nesting
+from forensics.core.jsonvalue import Fault, decode
 from forensics.core.limits import limits
 from forensics.core.trace import Payload
-from forensics.formats.shared.vocabulary import Fields, fields_of, has_each_key_once, is_text, items_of, present, text
+from forensics.formats.shared.vocabulary import Fields, fields_of, is_text, items_of, present, says_each_key_once, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,13 +78,14 @@ def read_line(data: memoryview) -> Reading:
 
 def read_record(data: memoryview | Payload, offset: int = 0) -> Record | str:
     """One JSON object as a record, or why it is none."""
-    length = memoryview(data).nbytes
+    told = bytes(data)
+    length = len(told)
     try:
         fields = _fields(data)
     except _REFUSED:
         return _read_slowly(data, offset, length)
     message, blocks, plain = _open(fields)
-    if plain and has_each_key_once(fields, length) and _is_clean(bytes(data)):
+    if plain and says_each_key_once(fields, told) and _is_clean(told):
         return _record(fields, message, blocks, offset=offset, length=length)
     return _read_slowly(data, offset, length)
 
@@ -92,12 +94,12 @@ def _open(fields: Fields) -> tuple[Fields, tuple[tuple[Payload, Fields], ...], b
     """The message of a record and its blocks, and whether no key in them stands twice."""
     raw = fields.get("message")
     message = fields_of(raw) if raw is not None and bytes(memoryview(raw)[:1]) == b"{" else _NOTHING
-    plain = raw is None or not message or has_each_key_once(message, memoryview(raw).nbytes)
+    plain = raw is None or not message or says_each_key_once(message, bytes(raw))
     content = message.get("content")
     if content is None or bytes(memoryview(content)[:1]) != b"[":
         return message, (), plain
     blocks = tuple((item, _NOTHING if is_text(item) else fields_of(item)) for item in items_of(content))
-    once = all(not inner or has_each_key_once(inner, memoryview(item).nbytes) for item, inner in blocks)
+    once = all(not inner or says_each_key_once(inner, bytes(item)) for item, inner in blocks)
     return message, blocks, plain and once
 
 

@@ -37,14 +37,6 @@ def fields_of(raw: Payload | bytes | memoryview) -> Fields:
         return {}
 
 
-def has_each_key_once(fields: Fields, length: int) -> bool:
-    """Whether an object of `length` bytes, written compactly or in Python's default style, has no key twice: a key that
-    the decoder dropped would leave bytes that the kept fields don't account for.
-    """
-    kept = len(msgspec.json.encode(fields))
-    return length in (kept, kept + 2 * len(fields) - 1)
-
-
 def as_object(fields: Fields) -> Payload:
     """The fields as one JSON object again, each value as it stood."""
     try:

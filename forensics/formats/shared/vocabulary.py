@@ -20,7 +20,6 @@ from forensics.formats.shared.draft import Draft, Keep, is_cut
 from forensics.formats.shared.fields import (
     Fields,
     fields_of,
-    has_each_key_once,
     is_text,
     items_of,
     present,
@@ -39,7 +38,6 @@ __all__ = [
     "content_key",
     "copied",
     "fields_of",
-    "has_each_key_once",
     "in_place",
     "is_text",
     "items_of",

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forensics.core.depth import nesting
 from forensics.core.jsonvalue import (
     canonical,
     decode,
     decode_embedded,
     equal_values,
-    nesting,
     spell_surrogates,
     strict_value,
     text_of,
@@ -75,15 +75,31 @@ def test_integers_are_exact_however_long() -> None:
     assert [f.code for f in decoded.faults] == ["large_integer"]
 
 
-def test_deep_nesting_is_a_fault_and_no_crash() -> None:
+def test_what_is_nested_too_deep_is_kept_as_the_text_that_it_is() -> None:
     deep = b"[" * 60_000 + b"]" * 60_000
-    decoded = decode(deep)
-    assert decoded.value is None
-    assert decoded.error is not None
+    decoded = decode(b'{"a": 1, "b": ' + deep + b', "c": "[[{"}')
+    assert decoded.error is None
     assert [f.code for f in decoded.faults] == ["nesting_limit"]
-    assert nesting(deep) == 60_000
+    assert (decoded.value["a"], decoded.value["c"]) == (1, "[[{")
+    kept, levels = decoded.value["b"], 0
+    while isinstance(kept, list):
+        (kept,), levels = kept, levels + 1
+    assert isinstance(kept, str)
+    assert b"[" * levels + kept.encode() + b"]" * levels == deep
+
+
+@pytest.mark.parametrize(
+    "text", [b"[" * 60_000, b"[" * 60_000 + b"]" * 59_999, b"]" * 60_000, b"[" * 600 + b"\xff" + b"]" * 600]
+)
+def test_deep_text_that_is_no_json_says_why(text: bytes) -> None:
+    decoded = decode(text)
+    assert (decoded.value, bool(decoded.error)) == (None, True)
+
+
+def test_nesting_counts_brackets_outside_of_texts() -> None:
+    assert nesting(b"[" * 60_000 + b"]" * 60_000) == 60_000
     assert nesting(b'{"a":"[[[[","b":[{}]}') == 3
-    assert decode(b"[" * Limits().nesting + b"]" * Limits().nesting).error is None
+    assert decode(b"[" * Limits().nesting + b"]" * Limits().nesting).faults == ()
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b'{"a":}', b"\xff\xfe", b"nul", b'{"a":1}x', b'"\x00"'])

@@ -356,6 +356,13 @@ def test_a_key_that_stands_twice_refuses_its_call(tmp_path: Path) -> None:
     assert document.traces[0].verdict.level == "static"
 
 
+@pytest.mark.parametrize("extra", ['"id":1, ', '"id":1,', '"id": "t9", '])
+def test_a_key_that_stands_twice_is_seen_whatever_its_length(tmp_path: Path, extra: str) -> None:
+    line = json.dumps(SHORT[1]).replace('"id": "t1"', f'{extra}"id": "t1"').encode()
+    document = audit(session(tmp_path, SHORT[0], line, *SHORT[2:]))
+    assert "duplicate_key" in {f.code for f in document.findings}
+
+
 def test_large_records_are_named_once(tmp_path: Path) -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJDRA9z" * 150_000}}
     path = session(tmp_path, *SHORT[:2], shown("u2", "a1", result("t1", [image])), shown("u3", "u2", image))
