@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import functools
 import gc
 import glob
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
 from forensics.analysis.causality import causal_graph, value_uses
 from forensics.analysis.decide import refusal
 from forensics.analysis.graph_view import to_networkx as view
+from forensics.analysis.inventory_files import read_tools
+from forensics.analysis.listing import NOTHING_LISTED, Listing
 from forensics.analysis.run import TraceAnalysis, analyse, analyse_trace
 from forensics.analysis.witnesses import hear
 from forensics.core.build import Spot
@@ -33,7 +36,7 @@ from forensics.rules.engine import RuleSet, load_rules
 from forensics.rules.policy_file import load_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import networkx as nx
 
@@ -43,12 +46,14 @@ if TYPE_CHECKING:
     from forensics.report.documents import AuditDocument, InspectionDocument
 
 Where = str | Path
+Judge: TypeAlias = "Callable[[Reading], tuple[TraceAnalysis, ...]]"
 _LEAST_PREFIX = 4
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How evidence is examined: the policy (`strict`, `inject` or a path), more rule packs, a forced format, one trace
-    only (an id or its beginning), the date as of which entries expire (None: today, UTC), and what evidence may cost.
+    only (an id or its beginning), the date as of which entries expire (None: today, UTC), what evidence may cost, and
+    an inventory of tools beside the evidence.
     """
 
     policy: Where | None = None
@@ -57,6 +62,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     trace: str | None = None
     as_of: datetime.date | None = None
     limits: Limits = Limits()
+    tools: Where | None = None
 
     def date(self) -> datetime.date:
         """The date as of which entries expire."""
@@ -88,7 +94,8 @@ def examine(evidence: Where | Sequence[Where], options: Options | None = None) -
     """Read and analyse evidence: files, folders, globs, or `-` for standard input.
 
     An evidence that can't be read is a row with its error, and the rest is still examined. Raises RuleError for a
-    broken rule pack or policy and ConfigurationError for a trace that is not there.
+    broken rule pack or policy, ConfigurationError for a trace that is not there, and EvidenceError for an inventory
+    (`Options.tools`) that can't be read.
     """
     options = options or Options()
     rules = load_rules(options.rules)
@@ -99,14 +106,16 @@ def examine(evidence: Where | Sequence[Where], options: Options | None = None) -
         taken: list[Examined] = []
         for place in places:
             taken.extend(_taken(place, len(taken), options))
+        beside, listing = _inventory(options.tools, wanted, len(taken))
+        judge = functools.partial(analyse, rules=rules, policy=policy, listing=listing)
         hear([one.reading for one in taken if one.reading is not None])
-        examined = tuple(_examined(one, options.trace, rules, policy) for one in taken)
+        examined = tuple(_examined(one, options.trace, judge) for one in taken)
     if options.trace is not None and not any(one.analyses for one in examined) and any(one.reading for one in examined):
         ids = [t.id for one in examined if one.reading for t in one.reading.traces]
         named = ", ".join(one_line(i, 80) for i in ids[:20])
         message = f"there is no trace '{one_line(options.trace, 80)}' in the evidence"
         raise ConfigurationError(message, hint=f"a whole id, or at least {_LEAST_PREFIX} characters of one: {named}")
-    return Examination(examined, policy, rules)
+    return Examination((*examined, *beside), policy, rules)
 
 
 @contextlib.contextmanager
@@ -168,6 +177,19 @@ def _tell_unwrapping(source: Source, build: EvidenceBuilder) -> None:
             build.gap(note.code, note.message, Spot(place))
 
 
+def _inventory(where: Where | None, wanted: Sequence[Where], index: int) -> tuple[tuple[Examined, ...], Listing]:
+    """The inventory beside the evidence, if there is one, which is an evidence itself: the one of that index."""
+    if where is None:
+        return (), NOTHING_LISTED
+    if str(where) == STDIN and STDIN in map(str, wanted):
+        message = "evidence and inventory can't both come from standard input"
+        raise ConfigurationError(message, hint="name one of them as a file")
+    with open_source(str(where)) as source:
+        tools = read_tools(bytes(source.data), source.name, index)
+        source.check_unchanged()
+        return (Examined(source.name, source.sha256, source.size, declares=len(tools)),), Listing(tools)
+
+
 def _taken(place: tuple[str, str], first: int, options: Options) -> Iterator[Examined]:
     """What was read of one place, or why it was not; of an archive each file is an evidence, from number `first` on."""
     where, name = place
@@ -213,11 +235,11 @@ def _read(one: Source | Unopened, index: int, outer: Source, options: Options) -
     return Examined(one.name, one.sha256, one.size, reading)
 
 
-def _examined(taken: Examined, trace: str | None, rules: RuleSet, policy: Policy) -> Examined:
+def _examined(taken: Examined, trace: str | None, judge: Judge) -> Examined:
     """The same with what the analyses say, of one trace only where one was asked for."""
     if taken.reading is None:
         return taken
-    return msgspec.structs.replace(taken, analyses=analyse(_chosen(taken.reading, trace), rules, policy))
+    return msgspec.structs.replace(taken, analyses=judge(_chosen(taken.reading, trace)))
 
 
 def _chosen(reading: Reading, trace: str | None) -> Reading:
@@ -318,7 +340,7 @@ def exit_code(examination: Examination, fail_on: Severity = Severity.HIGH) -> in
     """0 cleared and no finding at or above `fail_on`; 1 refused or such a finding; 3 could not tell; the highest wins
     (CONTRACT: exit codes).
     """
-    codes = [_code_of(one, fail_on) for one in examination.examined]
+    codes = [_code_of(one, fail_on) for one in examination.examined if one.declares is None]
     return max(codes, default=UNTOLD)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from forensics.analysis.listing import NOTHING_LISTED, Known, Listing
 from forensics.core.classes import (
     Classes,
     ClassEvidence,
@@ -57,9 +58,9 @@ class Survey(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...]
 
 
-def survey(trace: Trace, rules: RuleSet, policy: Policy) -> Survey:
-    """Study every call of the trace, in order."""
-    return _Surveyor(trace, rules, policy).run()
+def survey(trace: Trace, rules: RuleSet, policy: Policy, listing: Listing = NOTHING_LISTED) -> Survey:
+    """Study every call of the trace, in order; `listing` is the inventory beside it."""
+    return _Surveyor(trace, rules, policy, listing).run()
 
 
 class _Tool:
@@ -118,10 +119,12 @@ class _Tool:
 
 
 class _Surveyor:
-    def __init__(self, trace: Trace, rules: RuleSet, policy: Policy) -> None:
+    def __init__(self, trace: Trace, rules: RuleSet, policy: Policy, listing: Listing) -> None:
         self.trace = trace
         self.rules = rules
         self.policy = policy
+        self.listing = listing
+        self.listed: set[ToolKey] = set()
         self.tools: dict[ToolKey, _Tool] = {}
         self.results: dict[tuple[ToolKey, bytes], tuple[Call, Payload]] = {}
         self.last_change: Call | None = None
@@ -137,6 +140,9 @@ class _Surveyor:
         for name in self.trace.facts:
             if name not in called:
                 self._tool((name, None))
+        for listed in self.listing:
+            if (listed.name, listed.server) not in self.listed:
+                self._tool((listed.name, listed.server))
         if self.large is not None:
             self._note_large_integer(*self.large)
         if self.texts:
@@ -146,18 +152,20 @@ class _Surveyor:
         return Survey(Classes(tuple(self.kinds), numbers), tuple(keys), tools, facts, tuple(self.findings))
 
     def _tool(self, key: ToolKey) -> _Tool:
-        facts = self._facts(*key)
-        base = self.rules.tool_evidence(facts, self.policy)
-        calls = self.rules.calls_of(facts, self.policy)
-        tool = self.tools[key] = _Tool(facts, base, calls, self.rules.answered_by_proof, self.kinds)
+        known = self._known(*key)
+        self.listed.update((one.name, one.server) for one in known.listed)
+        base = known.evidence(self.rules, self.policy)
+        calls = self.rules.calls_of(known.facts, self.policy)
+        tool = self.tools[key] = _Tool(known.facts, base, calls, self.rules.answered_by_proof, self.kinds)
         return tool
 
-    def _facts(self, name: str, server: str | None) -> ToolFacts:
+    def _known(self, name: str, server: str | None) -> Known:
         """What the evidence says of a tool of that server; another server's tool of the same name is another tool."""
         known = self.trace.facts.get(name)
         if known is None or (server is not None and known.server not in (None, server)):
-            return ToolFacts(name=name, server=server)
-        return known if server is None else msgspec.structs.replace(known, server=server)
+            return self.listing.known(ToolFacts(name=name, server=server), declared=False)
+        own = known if server is None else msgspec.structs.replace(known, server=server)
+        return self.listing.known(own)
 
     def _study(self, call: Call, keys: list[bytes]) -> int:
         """The number of a call's class; the canonical bytes of its arguments are added to `keys`."""

@@ -136,6 +136,6 @@ def _beside(path: Path, key: str, value: Any) -> Any:
         return tuple(value.items())
     if key == "rules":
         return tuple(path.parent / rule for rule in value)
-    if key == "policy" and value not in ("strict", "inject"):
+    if key == "tools" or (key == "policy" and value not in ("strict", "inject")):
         return str(path.parent / value)
     return value

@@ -34,6 +34,7 @@ class Table(BaseModel):
 
     policy: str | None = None
     rules: Annotated[list[str] | None, BeforeValidator(_one_or_many)] = None
+    tools: str | None = None
     fail_on: Literal["info", "low", "medium", "high", "critical"] | None = None
     format: Literal["text", "json"] | None = None
     as_of: datetime.date | None = None

@@ -34,6 +34,7 @@ class Settings(NamedTuple):
     as_of: datetime.date | None = None
     limit: tuple[tuple[str, int], ...] = ()
     detail: int = 0
+    tools: str | None = None
 
     def options(self) -> Options:
         """The same for the library."""
@@ -47,6 +48,7 @@ class Settings(NamedTuple):
             trace=self.trace,
             as_of=self.as_of,
             limits=Limits(**dict(self.limit)),
+            tools=self.tools,
         )
 
 
@@ -113,6 +115,12 @@ _OPTIONS: dict[str, Option] = {
         help="Raise or lower a limit on the evidence, such as size=8G (see the page on limits). Repeatable.",
     ),
     "trace": click.option("--trace", metavar="ID", help="Only this trace."),
+    "tools": click.option(
+        "--tools",
+        metavar="FILE",
+        help="An inventory of tools beside the evidence: what an MCP server answers to tools/list, the tools of a "
+        "request, or JSON lines or TSV.",
+    ),
     "fail_on": click.option(
         "--fail-on",
         type=click.Choice(SEVERITIES),

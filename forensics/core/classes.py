@@ -125,6 +125,7 @@ class ToolFacts(msgspec.Struct, frozen=True):
 
     `input_schema` and `output_schema` are decoded JSON Schemas or None; `hints` are MCP annotations; `http` is
     (method, path or URL); `tool_type` a harness's own kind (READ, WRITE, rest_api ...); `server` as recorded.
+    `version` of the server and `inventory` ("sha256:...") are set only by the operator's inventory: what meets a pin.
     """
 
     name: str
@@ -137,6 +138,8 @@ class ToolFacts(msgspec.Struct, frozen=True):
     tool_type: str | None = None
     http: tuple[str, str] | None = None
     locator: Locator | None = None
+    version: str | None = None
+    inventory: str | None = None
 
 
 class Classification(msgspec.Struct, frozen=True):

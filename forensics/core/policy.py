@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from enum import StrEnum
+from fnmatch import fnmatchcase
 
 import msgspec
 
@@ -64,14 +65,19 @@ class Policy(msgspec.Struct, frozen=True):
     expired: tuple[str, ...] = ()
     as_of: datetime.date | None = None
 
-    def trusts_server(self, server: str | None) -> bool:
-        """Whether this server's own declarations count. Pins to a version or an inventory need an operator's inventory
-        (`--tools`); what only the trace states can't meet a pin, so a pinned entry then trusts nothing.
+    def trusts_server(self, server: str | None, version: str | None = None, inventory: str | None = None) -> bool:
+        """Whether this server's own declarations count. A pin to a version (a glob) or to an inventory is met only by
+        the operator's own inventory (`--tools`), never by what a trace states.
         """
         return server is not None and any(
-            t.server == server and t.version is None and t.tools_digest is None for t in self.trust
+            t.server == server and _is_met(t.version, version) and (t.tools_digest in (None, inventory))
+            for t in self.trust
         )
 
     def trusts_pack(self, pack: str) -> bool:
         """Whether this shipped pack vouches for the tools that it names exactly."""
         return any(t.pack == pack for t in self.trust)
+
+
+def _is_met(pin: str | None, version: str | None) -> bool:
+    return pin is None or (version is not None and fnmatchcase(version, pin))

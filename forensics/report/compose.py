@@ -58,11 +58,15 @@ if TYPE_CHECKING:
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - UTC throughout; without a zone it is written four times as fast
 _PREVIEW = 200
+INVENTORY = "tools-list"
+"""The format of an evidence that declares tools and holds no trace."""
 _TOOLS = frozenset({Boundary.TOOL, Boundary.PROVIDER_TOOL, Boundary.SUB_AGENT})
 
 
 class Examined(msgspec.Struct, frozen=True):
-    """One evidence as it was examined: its reading and analyses, or the error that stopped it."""
+    """One evidence as it was examined: its reading and analyses, the error that stopped it or, of an inventory beside
+    the evidence, how many tools it declares.
+    """
 
     name: str
     sha256: str
@@ -70,6 +74,7 @@ class Examined(msgspec.Struct, frozen=True):
     reading: Reading | None = None
     analyses: tuple[TraceAnalysis, ...] = ()
     error: EvidenceError | None = None
+    declares: int | None = None
 
 
 class Numbering:
@@ -148,6 +153,9 @@ def policy_name(policy: Policy) -> PolicyName:
 def evidence_row(one: Examined) -> EvidenceRow:
     """One evidence, with its coverage in words."""
     name = spell_surrogates(one.name)
+    if one.declares is not None:
+        tools = f"{one.declares} tool{'s' if one.declares != 1 else ''} declared"
+        return EvidenceRow(name=name, sha256=one.sha256, size=one.size, status="read", format=INVENTORY, coverage=tools)
     if one.reading is None:
         fault = one.error
         error = (

@@ -331,7 +331,7 @@ def _evidence(compiled: _Compiled, facts: ToolFacts, policy: Policy | None) -> C
 def _trusts(policy: Policy, compiled: _Compiled, facts: ToolFacts) -> bool:
     """A declaration is trusted by its server, never by the pack that reads it; every other rule by its pack."""
     if compiled.rule.source == "declaration":
-        return policy.trusts_server(facts.server)
+        return policy.trusts_server(facts.server, facts.version, facts.inventory)
     return policy.trusts_pack(compiled.pack)
 
 

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from forensics.analysis.inventory import classify_calls, classify_tools, read_calls, read_tools
+from forensics.analysis.inventory import classify_calls, classify_tools
+from forensics.analysis.inventory_files import read_calls, read_tools
 from forensics.proofs.prove import prove
 from forensics.rules import load_policy, load_rules
 

@@ -22,7 +22,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from forensics.analysis.inventory import classify_tools, read_tools
+from forensics.analysis.inventory import classify_tools
+from forensics.analysis.inventory_files import read_tools
 from forensics.core.classes import Classification, Effect, RestsOn, Source, Stability, may_lower
 from forensics.rules import load_policy, load_rules
 

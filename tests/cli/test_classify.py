@@ -190,3 +190,26 @@ def test_several_folders_are_learnt_from_together(tmp_path: Path) -> None:
     (tool,) = rows(CliRunner().invoke(program, ["classify", *where, "--format", "jsonl"]))
     said = [piece["says"] for piece in tool["basis"] if piece["source"] == "behaviour"]
     assert said == ["1 of 1 repetitions of an equal call agreed with the first, over 2 runs"]
+
+
+def test_an_inventory_stands_beside_a_trace(samples: Path, tmp_path: Path) -> None:
+    path = tmp_path / "tools.jsonl"
+    path.write_text('{"name": "query_metrics", "server": "ops", "description": "Gets a metric."}\n')
+    found = rows(classify("--tools", path, str(samples / "pager.chat.json"), "--format", "jsonl"))
+    assert (found[0]["name"], found[0]["server"]) == ("query_metrics", "ops")
+
+
+def test_an_inventory_stands_beside_a_list_of_calls(tmp_path: Path) -> None:
+    tools, calls = tmp_path / "tools.jsonl", tmp_path / "calls.jsonl"
+    tools.write_text(as_lines())
+    calls.write_text('{"tool": "get_invoice", "arguments": {}}\n{"tool": "get_invoice", "server": "other"}\n')
+    found = rows(classify("--tools", tools, "--calls", str(calls), "--format", "jsonl"))
+    assert [(r["tool"], r["server"], r["effect"]) for r in found] == [
+        ("get_invoice", "billing", "none"),
+        ("get_invoice", "other", "unknown"),
+    ]
+
+
+def test_one_thing_is_classified_at_a_time(samples: Path, tmp_path: Path) -> None:
+    assert CliRunner().invoke(program, ["classify"]).exit_code == 2
+    assert classify("--calls", tmp_path / "calls.jsonl", str(samples / "pager.db")).exit_code == 2

@@ -67,6 +67,14 @@ def test_paths_are_relative_to_the_file(work: Path) -> None:
     assert "by policy team" in audit().stdout
 
 
+def test_an_inventory_beside_the_evidence_may_be_configured(work: Path) -> None:
+    (work.parent / "tools.json").write_text('{"tools": [{"name": "query_metrics", "description": "Gets a metric."}]}')
+    (work.parent / "forensics.toml").write_text('tools = "tools.json"\n')
+    result = audit()
+    assert result.stderr == "note: tools from forensics.toml\n"
+    assert "tools.json: tools-list, 1 tool declared" in result.stdout
+
+
 def test_the_nearest_file_is_the_one(work: Path) -> None:
     (work.parent / "forensics.toml").write_text('policy = "inject"\n')
     (work / "forensics.toml").write_text('fail_on = "critical"\n')

@@ -13,13 +13,14 @@ Examples:
   forensics audit trace.json
   forensics audit local.db --trace ID --policy inject
   forensics audit runs/ --format json --fail-on medium > audit.json
+  forensics audit trace.jsonl --tools tools-list.json
   cat trace.jsonl | forensics audit -
 """
 
 
 @click.command(epilog=_EPILOG)
 @click.argument("evidence", nargs=-1, required=True)
-@shared(*JUDGING, *READING, "fail_on")
+@shared(*JUDGING, *READING, "tools", "fail_on")
 def command(evidence: tuple[str, ...], settings: Settings) -> int:
     """Say whether a run may be repeated, and why not.
 

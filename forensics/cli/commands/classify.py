@@ -26,12 +26,13 @@ Examples:
   forensics classify --tools tools.json --policy team.yaml
   forensics classify --calls calls.jsonl --format jsonl
   forensics classify --source tools/ trace.json
+  forensics classify trace.json --tools tools-list.json
 
 \b
 --tools reads JSON lines, one tool a line (name; and server, description,
 input_schema, output_schema, annotations, replay_class, http where known),
-TSV with the same names in its first line, or what an MCP server answers to
-tools/list.
+TSV with the same names in its first line, what an MCP server answers to
+tools/list, or the tools of a request to a model API.
 --calls reads JSON lines (tool, arguments; and server, result where known).
 --source reads Python files (parsed, never imported or run): alone it lists
 the tools in them; beside EVIDENCE or --tools it adds what their code calls,
@@ -42,26 +43,25 @@ _UNTOLD = 3
 
 @click.command(epilog=_EPILOG)
 @click.argument("evidence", nargs=-1)
-@click.option("--tools", metavar="FILE", help="Classify the tools of an inventory.")
 @click.option("--calls", metavar="FILE", help="Classify the calls of a list.")
 @click.option("--source", metavar="PATH", help="Add what the code of the tools calls (Python).")
-@shared(*JUDGING, *READING, formats=("text", "json", "jsonl"))
-def command(
-    evidence: tuple[str, ...], tools: str | None, calls: str | None, source: str | None, settings: Settings
-) -> int:
+@shared(*JUDGING, *READING, "tools", formats=("text", "json", "jsonl"))
+def command(evidence: tuple[str, ...], calls: str | None, source: str | None, settings: Settings) -> int:
     """Say what each tool or call does to the world, with the evidence.
 
-    Give EVIDENCE (files, folders, globs or - for standard input), --tools, --calls or --source.
+    Give EVIDENCE (files, folders, globs or - for standard input) or --calls, either with or without --tools beside it,
+    or --tools or --source alone.
     """
-    given = sum(bool(one) for one in (evidence, tools, calls))
-    if given > 1 or (given == 0 and source is None):
-        raise click.UsageError("Give one of EVIDENCE, --tools FILE and --calls FILE, or --source PATH.")
+    if evidence and calls is not None:
+        raise click.UsageError("Give one of EVIDENCE and --calls FILE.")
+    if not evidence and all(one is None for one in (calls, source, settings.tools)):
+        raise click.UsageError("Give EVIDENCE, --tools FILE, --calls FILE or --source PATH.")
     if calls is not None and source is not None:
         raise click.UsageError("--source speaks of tools: give it alone, or with EVIDENCE or --tools.")
     code, unread = ((), 0) if source is None else _code(source)
     if evidence:
         return max(_of_traces(evidence, code, settings), unread)
-    _say(_of_files(tools, calls, code, settings), settings)
+    _say(_of_files(calls, code, settings), settings)
     return unread
 
 
@@ -97,24 +97,26 @@ def complain(examination: Examination) -> int:
         if one.error is not None:
             hint = f" ({one.error.hint})" if one.error.hint else ""
             click.echo(f"Error: {one_line(f'{one.name}: {one.error.message}{hint}', 400)}", err=True)
-    unread = any(one.reading is None for one in examination.examined)
+    unread = any(one.error is not None for one in examination.examined)
     return _UNTOLD if unread or not examination.analyses else 0
 
 
-def _of_files(
-    tools: str | None, calls: str | None, code: tuple[SourceTool, ...], settings: Settings
-) -> ClassificationDocument:
-    from forensics.analysis.inventory import classify_calls, classify_tools, read_calls, read_tools, with_code
+def _of_files(calls: str | None, code: tuple[SourceTool, ...], settings: Settings) -> ClassificationDocument:
+    """The tools of an inventory or of source code or, where there is a list of calls, its calls of those tools."""
+    from forensics.analysis.inventory import classify_calls, classify_tools, with_code
+    from forensics.analysis.inventory_files import read_calls, read_tools
+    from forensics.analysis.listing import Listing
     from forensics.rules import load_policy, load_rules
 
     options = settings.options()
     rules, policy = load_rules(options.rules), load_policy(options.policy, options.date())
     with working(settings):
-        known = () if tools is None else read_tools(*_content(tools))
-        alone = tuple(one.facts for one in code) if tools is None and calls is None else ()
-        listed = with_code(classify_tools((*known, *alone), rules, policy), code)
-        called = () if calls is None else classify_calls(read_calls(*_content(calls)), rules, policy)
-    return _document(listed, called, policy, rules)
+        known = () if settings.tools is None else read_tools(*_content(settings.tools))
+        if calls is not None:
+            called = classify_calls(read_calls(*_content(calls)), rules, policy, Listing(known))
+            return _document((), called, policy, rules)
+        alone = tuple(one.facts for one in code) if settings.tools is None else ()
+        return _document(with_code(classify_tools((*known, *alone), rules, policy), code), (), policy, rules)
 
 
 def _content(where: str) -> tuple[bytes, str]:

@@ -26,7 +26,7 @@ _UNTOLD = 3
 @click.command(epilog=_EPILOG)
 @click.argument("evidence")
 @click.option("--step", type=click.IntRange(min=0), metavar="N", help="Everything about one step, with its bytes.")
-@shared(*JUDGING, *READING)
+@shared(*JUDGING, *READING, "tools")
 def command(evidence: str, step: int | None, settings: Settings) -> int:
     """Show every step and tuple, of refused and damaged traces too.
 

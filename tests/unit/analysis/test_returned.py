@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from forensics.analysis.inventory import CallFacts, classify_calls
+from forensics.analysis.inventory import classify_calls
+from forensics.analysis.inventory_files import CallFacts
 from forensics.analysis.returned import minted_by_call
 from forensics.core.classes import Effect, Stability, ToolFacts
 from forensics.core.policy import BasePolicy, Policy

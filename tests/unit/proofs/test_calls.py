@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from forensics.analysis.inventory import classify_calls, classify_traces, read_calls
+from forensics.analysis.inventory import classify_calls, classify_traces
+from forensics.analysis.inventory_files import read_calls
 from forensics.api import examine
 from forensics.core.classes import Classification, Effect, RestsOn, Source, ToolFacts
 from forensics.core.policy import BasePolicy, Policy
