@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.analysis.outcomes import failed_by_its_words, is_unanswered, masked_failures, unknown_outcomes
 from forensics.core.classes import Classes, Effect, RestsOn
 from forensics.core.evidence import Basis
 from forensics.core.findings import Finding, finding
 from forensics.core.handles import Handle
 from forensics.core.jsonvalue import text_of, value_of
 from forensics.core.sanitise import one_line
-from forensics.core.trace import Absence, Call, Outcome, StepKind, Trace
+from forensics.core.trace import Call, Outcome, StepKind, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +56,8 @@ def anomalies(acts: Acts) -> tuple[Finding, ...]:
     """Every finding about effects, handles and tools of one trace."""
     return (
         *_twice(acts),
-        *_unknown_outcomes(acts),
+        *unknown_outcomes(acts.trace, acts.calls),
+        *masked_failures(acts.trace),
         *_flows(acts),
         *_unclassified(acts),
         *_incomplete(acts),
@@ -78,8 +80,8 @@ def _twice(acts: Acts) -> Iterator[Finding]:
 
 def _repeated(acts: Acts, rows: list[int]) -> Iterator[Finding]:
     calls = acts.trace.calls
-    took = [r for r in rows if calls[r].outcome in _TOOK]
-    doubtful = [r for r in rows if calls[r].outcome in _DOUBTFUL or _unanswered(calls[r])]
+    took = [r for r in rows if calls[r].outcome in _TOOK and not failed_by_its_words(calls[r])]
+    doubtful = [r for r in rows if calls[r].outcome in _DOUBTFUL or is_unanswered(calls[r])]
     if len(took) > 1 and not _same_key_same_answer(acts, took):
         yield _twice_finding("duplicate_side_effect", acts, took, f"took effect {len(took)} times in this trace")
     elif took and doubtful:
@@ -88,10 +90,6 @@ def _repeated(acts: Acts, rows: list[int]) -> Iterator[Finding]:
         )
     elif len(doubtful) > 1:
         yield _twice_finding("possible_duplicate_side_effect", acts, doubtful, "may have taken effect more than once")
-
-
-def _unanswered(call: Call) -> bool:
-    return call.outcome is Outcome.ABSENT and call.absence is Absence.UNANSWERED
 
 
 def _same_key_same_answer(acts: Acts, rows: Sequence[int]) -> bool:
@@ -120,15 +118,7 @@ def _cause(trace: Trace, calls: list[Call]) -> str:
     return ""
 
 
-# outcomes, handles, tools --------------------------------------------------------------------------------------------
-
-
-def _unknown_outcomes(acts: Acts) -> Iterator[Finding]:
-    harmless = acts.calls.each(lambda kind: kind.effect is Effect.NONE)
-    for call, harms_nothing in zip(acts.trace.calls, harmless, strict=True):
-        if not harms_nothing and (call.outcome is Outcome.INDETERMINATE or _unanswered(call)):
-            message = f"{one_line(call.tool, 60)} has an effect and no recorded end: it may or may not have happened"
-            yield finding("unknown_outcome", message, steps=(call.step,), basis=Basis.DERIVED)
+# handles, tools, the end --------------------------------------------------------------------------------------------
 
 
 def _flows(acts: Acts) -> Iterator[Finding]:

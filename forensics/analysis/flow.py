@@ -16,6 +16,7 @@ from forensics.analysis.minted import Minted
 from forensics.analysis.minting import Minting
 from forensics.analysis.occurrences import Occurrences
 from forensics.analysis.runs import all_runs, anchor_of
+from forensics.analysis.strays import Stray, Strays
 from forensics.analysis.texts import Text
 from forensics.core.handles import Handle, Use
 from forensics.core.jsonvalue import raw, value_of
@@ -42,11 +43,12 @@ _ROLES = {_CALL: "argument", _MODEL: "model_output"}
 
 class Flow(msgspec.Struct, frozen=True):
     """The handles and references of a trace in order of minting, and the agent's own values that came back: value,
-    step that made it, step where it came back.
+    step that made it, step where it came back; and the values that calls name out of nowhere.
     """
 
     handles: tuple[Handle, ...]
     own_values: tuple[tuple[str, int, int], ...]
+    strays: tuple[Stray, ...] = ()
 
 
 def flow(trace: Trace, classified: Classes, rules: RuleSet) -> Flow:
@@ -65,6 +67,7 @@ class _Flow:
         self.own: dict[bytes, int] = {}
         self.own_back: list[tuple[str, int, int]] = []
         self.final = _final_answers(trace)
+        self.strays = Strays(trace, classified, rules, self.runs)
 
     def run(self) -> Flow:
         trace, watched, kinds = self.trace, self.minted.watched, self.trace.kind
@@ -80,7 +83,7 @@ class _Flow:
             elif kind == _CALL and trace.calls[trace.call[row]].added:
                 self._own_values(row, trace.calls[trace.call[row]])
         handles = sorted(self.minting.handles, key=lambda handle: handle.step)
-        return Flow(tuple(handles), tuple(self.own_back))
+        return Flow(tuple(handles), tuple(self.own_back), self.strays.find())
 
     # uses --------------------------------------------------------------------------------------------------------
 

@@ -1,8 +1,8 @@
 """Which tools does an inventory list, and which calls a list of calls? Both as a person keeps them.
 
-An inventory is JSON lines, TSV with a header, one tool, what an MCP server answers to `tools/list`, or the tools of a request to
-a model API; calls are JSON lines (CONTRACT: files a user writes). Both are the operator's own files, so a fault is an
-error and nothing is guessed.
+An inventory is JSON lines, TSV with a header, one tool, what an MCP server answers to `tools/list`, or the tools of a
+request to a model API; calls are JSON lines (CONTRACT: files a user writes). Both are the operator's own files, so a
+fault is an error and nothing is guessed.
 """
 
 from __future__ import annotations

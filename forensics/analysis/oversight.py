@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from forensics.core.agreement import compare_arguments
 from forensics.core.evidence import Basis
 from forensics.core.findings import Finding, finding
-from forensics.core.jsonvalue import value_of
+from forensics.core.jsonvalue import raw, value_of
 from forensics.core.sanitise import one_line
-from forensics.core.trace import Call, Outcome, StepKind
+from forensics.core.trace import Call, Outcome, Payload, StepKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +28,8 @@ _APPROVED = frozenset(
 _REJECTED = frozenset(
     {"reject", "rejected", "deny", "denied", "no", "false", "refuse", "refused", "decline", "declined"}
 )
+_ARGUMENTS = ("args", "arguments", "input", "tool_input", "parameters")
+_SHOWN = 4
 _REFUSALS = ("rejected", "denied", "refused", "not approved", "declined", "cancelled")
 
 
@@ -38,11 +41,20 @@ class Decision(msgspec.Struct, frozen=True):
     note: str
 
 
+class Shown(msgspec.Struct, frozen=True):
+    """Arguments that an approval was asked for, or given with: the step that shows them, and the call that it names."""
+
+    step: int
+    call: int
+    arguments: Payload
+
+
 class Approval(msgspec.Struct):
-    """One approval id: the calls that asked under it and the decisions about it."""
+    """One approval id: the calls that asked under it, what was shown of them, and the decisions about it."""
 
     calls: list[int] = []
     requests: list[int] = []
+    shown: list[Shown] = []
     decisions: list[Decision] = []
 
 
@@ -74,6 +86,9 @@ def _note(
     call = by_id.get(call_id)
     if call is not None and call not in approval.calls:
         approval.calls.append(call)
+    arguments = next((fields[key] for key in _ARGUMENTS if isinstance(fields.get(key), (dict, str))), None)
+    if call is not None and arguments is not None:
+        approval.shown.append(Shown(row, call, raw(arguments)))
     if kind is StepKind.APPROVAL_REQUEST:
         approval.requests.append(row)
         return
@@ -112,6 +127,25 @@ def _judge(trace: Trace, name: str, approval: Approval) -> Iterator[Finding]:
         message = f"approval {shown} was given once and covers {len(approval.calls)} calls"
         yield finding("approval_reused", message, steps=steps, basis=Basis.DERIVED)
     yield from _contradictions(trace, shown, approval)
+    if decisions == {True}:
+        yield from _differences(trace, shown, approval)
+
+
+def _differences(trace: Trace, shown: str, approval: Approval) -> Iterator[Finding]:
+    """A call that ran with other arguments than those that were approved: of what was shown, the last counts, because
+    whoever approves may have changed them. What the harness added to them is no difference.
+    """
+    for row in approval.calls:
+        call = trace.calls[row]
+        told = next((one for one in reversed(approval.shown) if one.call == row), None)
+        if told is None or call.arguments is None or not _ran(call):
+            continue
+        change = compare_arguments(told.arguments, call.arguments)
+        if change.contradicts:
+            keys = ", ".join(one_line(key, 40) or "the whole" for key in (*change.changed, *change.missing)[:_SHOWN])
+            message = f"approval {shown} was given for other arguments of {one_line(call.tool, 60)} than ran: {keys}"
+            steps = (told.step, *(d.step for d in approval.decisions), call.step)
+            yield finding("executed_differs_from_approved", message, steps=steps, basis=Basis.DERIVED)
 
 
 def _contradictions(trace: Trace, shown: str, approval: Approval) -> Iterator[Finding]:

@@ -11,10 +11,15 @@ from forensics.analysis.anomalies import Acts, anomalies
 from forensics.analysis.conflicts import conflicts, contradictions, distrusted, overruled
 from forensics.analysis.decide import Case, decide
 from forensics.analysis.flow import flow
+from forensics.analysis.listing import NOTHING_LISTED, Listing
 from forensics.analysis.oversight import oversight
 from forensics.analysis.reruns import Repeat, executed_again, executed_effects, repeats
 from forensics.analysis.resumptions import resumptions
+from forensics.analysis.schema_faults import schema_faults
+from forensics.analysis.stale import stale_handles
+from forensics.analysis.strays import from_nowhere
 from forensics.analysis.survey import survey
+from forensics.analysis.uninformative import uninformative
 from forensics.core.classes import Classes, ClassEvidence, Classification, Source, Stability, Tier, ToolFacts, resolve
 from forensics.core.findings import Finding
 from forensics.core.handles import REFERENCE, Handle
@@ -52,10 +57,12 @@ class TraceAnalysis(msgspec.Struct, frozen=True):
     repeats: tuple[Repeat, ...] = ()
 
 
-def analyse(reading: Reading, rules: RuleSet, policy: Policy) -> tuple[TraceAnalysis, ...]:
-    """Analyse every trace of a reading. Findings name steps of their own trace."""
+def analyse(
+    reading: Reading, rules: RuleSet, policy: Policy, listing: Listing = NOTHING_LISTED
+) -> tuple[TraceAnalysis, ...]:
+    """Analyse every trace of a reading; `listing` is the inventory beside it. Findings name steps of their trace."""
     by_id = {trace.id: trace for trace in reading.traces}
-    found = [analyse_trace(trace, rules, policy, by_id.get(trace.rerun_of or "")) for trace in reading.traces]
+    found = [analyse_trace(trace, rules, policy, by_id.get(trace.rerun_of or ""), listing) for trace in reading.traces]
     again = resumptions([(one.trace, one.calls) for one in found])
     return tuple(_with(one, again[one.trace.id]) if one.trace.id in again else one for one in found)
 
@@ -64,9 +71,11 @@ def _with(one: TraceAnalysis, more: list[Finding]) -> TraceAnalysis:
     return msgspec.structs.replace(one, findings=(*one.findings, *more))
 
 
-def analyse_trace(trace: Trace, rules: RuleSet, policy: Policy, original: Trace | None = None) -> TraceAnalysis:
+def analyse_trace(
+    trace: Trace, rules: RuleSet, policy: Policy, original: Trace | None = None, listing: Listing = NOTHING_LISTED
+) -> TraceAnalysis:
     """Analyse one trace; `original` is the trace that it is a rerun of, where the same evidence holds it."""
-    surveyed = survey(trace, rules, policy)
+    surveyed = survey(trace, rules, policy, listing)
     contradicted = contradictions(surveyed)
     studied = distrusted(trace, surveyed, contradicted)
     followed = flow(trace, studied.classified, rules)
@@ -84,6 +93,10 @@ def analyse_trace(trace: Trace, rules: RuleSet, policy: Policy, original: Trace 
         *executed_effects(trace, done, calls),
         *executed_again(trace, calls),
         *conflicts(trace, contradicted),
+        *uninformative(trace, surveyed, frozenset(one.tool.server for one in contradicted)),
+        *schema_faults(trace, studied),
+        *from_nowhere(trace, followed.strays),
+        *stale_handles(trace, followed.handles),
         *overruled(trace, studied),
     )
     return TraceAnalysis(trace, tools, calls, followed.handles, found, verdict, done)

@@ -63,6 +63,7 @@ class TraceBuilder(TupleBuilder):
         if seen is not None:
             return seen
         place = _spot_of(message, spot)
+        self.trace.shows_media = self.trace.shows_media or message.media
         if message.says_model and original:
             return Known(message.key, self._say(lane, message, place))
         if message.says_model:

@@ -266,7 +266,7 @@ class Trace:
     `gaps` are those of the evidence that concern this trace; `records_calls` says that the format always records calls;
     `also_in` names the other evidences that tell of the same run. `surroundings` are texts that stood before the first
     call and in no step, such as the working folder: what they hold no call minted. `named_turns` are those whose
-    records, the calls among them, share a recorded id.
+    records, the calls among them, share a recorded id; `shows_media` says that a message held what is no text.
     """
 
     def __init__(self, trace_id: str, places: Places, format_name: str) -> None:
@@ -284,6 +284,7 @@ class Trace:
         self.evidence_sha256 = ""
         self.records_calls = True
         self.also_in: tuple[str, ...] = ()
+        self.shows_media = False
         self.rerun_of: str | None = None
         self.rerun_basis: Basis = Basis.RECORDED
         self.started = NOWHERE

@@ -230,7 +230,9 @@ def _read_block(draft: Draft, raw: Payload, pointer: str) -> None:
     kind = text(fields, "type")
     if kind in COMPACTED:
         _compaction(draft, fields, pointer)
-    elif read_item(draft, fields, pointer) or kind in _MEDIA or _read_named_part(draft, fields, pointer):
+    elif kind in _MEDIA:
+        draft.media = True
+    elif read_item(draft, fields, pointer) or _read_named_part(draft, fields, pointer):
         return
     else:
         draft.texts.append(draft.keep(raw))
@@ -307,8 +309,9 @@ def _gemini_text(draft: Draft, raw: Payload, _pointer: str) -> None:
     draft.texts.append(draft.keep(raw))
 
 
-def _gemini_media(draft: Draft, raw: Payload, pointer: str) -> None:
+def _gemini_media(draft: Draft, _raw: Payload, _pointer: str) -> None:
     """Media are no text."""
+    draft.media = True
 
 
 _NULL = msgspec.Raw(b"null")

@@ -36,6 +36,7 @@ class Draft:
         self.results: list[Part] = []
         self.doubts: list[Doubt] = []
         self.role = ""
+        self.media = False
         self._asked: dict[str, int] = {}
 
     def call(self, part: Part, fields: Fields, *, freeform: bool = False) -> None:
