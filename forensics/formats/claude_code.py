@@ -33,6 +33,7 @@ CARRIES = "calls, arguments, results, refusals, errors, sub-agents, times, token
 LACKS = "system prompt, tool schemas, tool hints, executions apart from results"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
+WHOLE_ONLY = True
 
 _STREAMED = frozenset({"user", "assistant", "system", "result", "stream_event"})
 _BOOKKEEPING = frozenset(

@@ -32,6 +32,7 @@ CARRIES = "prompts, calls, executions, results, tool schemas, replay classes; ti
 LACKS = "end times, call ids on executions"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = True
+WHOLE_ONLY = True
 
 _MILLISECOND = 1_000_000
 _MARKS = frozenset({"export_version", "trace", "spans"})

@@ -36,6 +36,7 @@ CARRIES = "executions with arguments and results, errors, tool schemas and hints
 LACKS = "what the model said and was shown, which turn asked for a call"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
+WHOLE_ONLY = True
 
 _TRUE = b"true"
 _HEAD = 400  # characters of an error in which it says what it is

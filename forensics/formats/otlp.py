@@ -42,6 +42,7 @@ CARRIES = "span tree, times in ns, executions, errors; prompts, calls, results, 
 LACKS = "content where capture was off (the default of most instrumentations); approvals"
 RECORDS_CALLS = False
 SPANS_ARE_COMPLETE = False
+WHOLE_ONLY = True
 
 _DAMAGED_HEAD = 4096  # bytes in which a document that is no JSON still shows what it was
 

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - UTC throughout; without a zone it is written four times as fast
 _PREVIEW = 200
+_NOT_READ = frozenset({"container_truncated", "malformed_record", "truncated_payload"})
 INVENTORY = "tools-list"
 """The format of an evidence that declares tools and holds no trace."""
 _TOOLS = frozenset({Boundary.TOOL, Boundary.PROVIDER_TOOL, Boundary.SUB_AGENT})
@@ -180,7 +181,7 @@ def evidence_row(one: Examined) -> EvidenceRow:
 
 def coverage(reading: Reading) -> str:
     """How much was read, in words: N of M records."""
-    bad = len(reading.counts.bad_lines) + sum(g.code in ("malformed_record", "truncated_payload") for g in reading.gaps)
+    bad = len(reading.counts.bad_lines) + sum(g.code in _NOT_READ for g in reading.gaps)
     return f"{reading.counts.records} of {reading.counts.records + bad} records read"
 
 

@@ -66,6 +66,8 @@ class Reader(Protocol):
 
     `NAME` is its name for `--input-format`; `ABOUT` one line for `forensics formats`; `RECORDS_CALLS` says that the
     format always records calls as such; `SPANS_ARE_COMPLETE` that it writes a span for every turn and execution.
+    `WHOLE_ONLY`, where it is there and true, says that the reader reads whole documents: of a damaged one it is given
+    the readable part (forensics.formats.shared.broken), and others read that themselves.
     """
 
     NAME: str
