@@ -14,7 +14,8 @@ import msgspec
 from forensics.core.build import Spot
 from forensics.core.evidence import Severity
 from forensics.core.findings import finding
-from forensics.core.jsonvalue import Decoded, decode, nesting
+from forensics.core.depth import nesting
+from forensics.core.jsonvalue import Decoded, decode
 from forensics.core.limits import limits
 from forensics.formats.shared.chat import bad_line
 from forensics.formats.shared.fields import Fields, fields_of
