@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.build import Spot
+from forensics.core.depth import nesting
 from forensics.core.evidence import Severity
 from forensics.core.findings import finding
-from forensics.core.depth import nesting
 from forensics.core.jsonvalue import Decoded, decode
 from forensics.core.limits import limits
 from forensics.formats.shared.chat import bad_line
