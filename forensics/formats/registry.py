@@ -49,6 +49,7 @@ _SHIPPED: dict[str, str] = {
     "sweagent": "forensics.formats.swe_agent",
     "cline": "forensics.formats.cline",
     "google-adk": "forensics.formats.adk_session",
+    "atif": "forensics.formats.atif",
 }
 _ARCHIVES = {"zip": ("inspect",)}
 ENTRY_POINTS = "forensics.formats"
