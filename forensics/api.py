@@ -102,12 +102,15 @@ def examine(evidence: Where | Sequence[Where], options: Options | None = None) -
     rules = load_rules(options.rules)
     policy = load_policy(options.policy, options.date())
     wanted = [evidence] if isinstance(evidence, (str, Path)) else evidence
+    if str(options.tools) == STDIN and STDIN in map(str, wanted):
+        message = "evidence and inventory can't both come from standard input"
+        raise ConfigurationError(message, hint="name one of them as a file")
     places = _named(expand(wanted), wanted)
     with _without_cycle_collection(), under(options.limits):
         taken: list[Examined] = []
         for place in places:
             taken.extend(_taken(place, len(taken), options))
-        beside, listing = _inventory(options.tools, wanted, len(taken))
+        beside, listing = _inventory(options.tools, len(taken))
         judge = functools.partial(analyse, rules=rules, policy=policy, listing=listing)
         hear([one.reading for one in taken if one.reading is not None])
         examined = tuple(_examined(one, options.trace, judge) for one in taken)
@@ -187,13 +190,10 @@ def _tell_unwrapping(source: Source, build: EvidenceBuilder) -> None:
             build.gap(note.code, note.message, Spot(place))
 
 
-def _inventory(where: Where | None, wanted: Sequence[Where], index: int) -> tuple[tuple[Examined, ...], Listing]:
+def _inventory(where: Where | None, index: int) -> tuple[tuple[Examined, ...], Listing]:
     """The inventory beside the evidence, if there is one, which is an evidence itself: the one of that index."""
     if where is None:
         return (), NOTHING_LISTED
-    if str(where) == STDIN and STDIN in map(str, wanted):
-        message = "evidence and inventory can't both come from standard input"
-        raise ConfigurationError(message, hint="name one of them as a file")
     with open_source(str(where)) as source:
         tools = read_tools(bytes(source.data), source.name, index)
         source.check_unchanged()
