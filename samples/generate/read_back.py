@@ -2,7 +2,7 @@
 
 Reads the samples with the standard library alone (so that it doubts the SDKs and this project alike), prints the tool
 calls of each with their results, and ends 1 when a call differs from the scenario or a file names this machine. What
-holds MessagePack is searched for this machine's names alone.
+holds MessagePack or YAML is searched for this machine's names alone.
 """
 
 from __future__ import annotations
@@ -105,6 +105,12 @@ def mcp(path: Path) -> list[list[Call]]:
     return [[(c["params"]["name"], c["params"]["arguments"], results.get(c["id"])) for c in calls]]
 
 
+def agents(path: Path) -> list[list[Call]]:
+    """Calls of the function spans in an OpenAI Agents batch."""
+    spans = [item["span_data"] for item in json.loads(path.read_bytes())["data"] if item["object"] == "trace.span"]
+    return [[(s["name"], plain(s["input"]), plain(s["output"])) for s in spans if s["type"] == "function"]]
+
+
 def inspect_log(path: Path) -> list[list[Call]]:
     """Calls of each sample of an Inspect log."""
     samples = [sample["messages"] for sample in json.loads(path.read_bytes())["samples"]]
@@ -150,6 +156,7 @@ SAMPLES: dict[str, tuple[Callable[[Path], list[list[Call]]], Callable[[], scenar
     "crash.db": (fastai_database, scenarios.crash),
     "double_charge.chat.json": (chat, scenarios.double_charge),
     "mailing.events.jsonl": (events, scenarios.mailing),
+    "pager.agents.json": (agents, scenarios.pager),
     "pager.chat.json": (chat, scenarios.pager),
     "pager.db": (fastai_database, scenarios.pager),
     "pager.inspect.json": (inspect_log, scenarios.pager),
@@ -205,7 +212,7 @@ def told(name: str) -> bool:
 def main() -> int:
     """Print each sample's calls and what is wrong with it."""
     faults = 0
-    for path in sorted(path for path in FOLDER.iterdir() if path.suffix in (".db", ".json", ".jsonl")):
+    for path in sorted(path for path in FOLDER.iterdir() if path.suffix in (".db", ".json", ".jsonl", ".yaml")):
         content = path.read_bytes()
         leaks = [word for word in machine_words() if word.encode() in content]
         print(f"{path.name}: {len(content)} bytes", *leaks)

@@ -140,13 +140,16 @@ def test_bytes_of_a_line_are_those_of_the_file(samples: Path) -> None:
 
 AS_IT_WAS = (
     "double_charge.chat.json",
+    "pager.agents.json",
     "pager.chat.json",
     "pager.inspect.json",
+    "pager.langchain.otlp.jsonl",
     "pager.langgraph.db",
     "pager.mcp-2026.jsonl",
     "pager.mcp.jsonl",
     "pager.mlflow.json",
     "pager.pydantic-ai.otlp.jsonl",
+    "pager.vcr.yaml",
 )
 
 

@@ -52,9 +52,11 @@ ALIKE = (  # each with the tools' words
     "pager.db",
     "pager.inspect.json",
     "pager.json",
+    "pager.langchain.otlp.jsonl",
     "pager.mlflow.json",
     "pager.otlp.jsonl",
     "pager.pydantic-ai.otlp.jsonl",
+    "pager.vcr.yaml",
 )
 WITHOUT_A_MODEL = ("pager.mcp.jsonl", "pager.mcp-2026.jsonl")
 
@@ -76,7 +78,7 @@ def test_the_sample_is_refused_for_what_it_did(name: str) -> None:
     assert (tools["query_metrics"].effect, tools["query_metrics"].rests_on) == ("none", "words")
 
 
-@pytest.mark.parametrize("name", [*ALIKE, "pager.chat.json", "pager.langgraph.db"])
+@pytest.mark.parametrize("name", [*ALIKE, "pager.agents.json", "pager.chat.json", "pager.langgraph.db"])
 def test_the_page_is_followed_from_the_result_that_minted_it_to_the_answer(name: str) -> None:
     row = trace(SAMPLES / name)
     (handle,) = row.handles
