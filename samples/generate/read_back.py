@@ -111,6 +111,13 @@ def agents(path: Path) -> list[list[Call]]:
     return [[(s["name"], plain(s["input"]), plain(s["output"])) for s in spans if s["type"] == "function"]]
 
 
+def langsmith(path: Path) -> list[list[Call]]:
+    """Calls of the tool runs in a LangSmith batch."""
+    runs = sorted(json.loads(path.read_bytes())["post"], key=lambda run: run["dotted_order"])
+    tools = [run for run in runs if run["run_type"] == "tool"]
+    return [[(run["name"], run["inputs"], plain(run["outputs"]["output"]["content"])) for run in tools]]
+
+
 def inspect_log(path: Path) -> list[list[Call]]:
     """Calls of each sample of an Inspect log."""
     samples = [sample["messages"] for sample in json.loads(path.read_bytes())["samples"]]
@@ -162,6 +169,7 @@ SAMPLES: dict[str, tuple[Callable[[Path], list[list[Call]]], Callable[[], scenar
     "pager.inspect.json": (inspect_log, scenarios.pager),
     "pager.json": (fastai_export, scenarios.pager),
     "pager.langchain.otlp.jsonl": (openinference, scenarios.pager),
+    "pager.langsmith.json": (langsmith, scenarios.pager),
     "pager.mcp-2026.jsonl": (mcp, scenarios.pager),
     "pager.mcp.jsonl": (mcp, scenarios.pager),
     "pager.mlflow.json": (mlflow, scenarios.pager),

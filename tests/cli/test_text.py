@@ -145,6 +145,7 @@ AS_IT_WAS = (
     "pager.inspect.json",
     "pager.langchain.otlp.jsonl",
     "pager.langgraph.db",
+    "pager.langsmith.json",
     "pager.mcp-2026.jsonl",
     "pager.mcp.jsonl",
     "pager.mlflow.json",

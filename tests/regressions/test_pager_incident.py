@@ -53,6 +53,7 @@ ALIKE = (  # each with the tools' words
     "pager.inspect.json",
     "pager.json",
     "pager.langchain.otlp.jsonl",
+    "pager.langsmith.json",
     "pager.mlflow.json",
     "pager.otlp.jsonl",
     "pager.pydantic-ai.otlp.jsonl",
