@@ -557,9 +557,3 @@ DOCUMENTS: dict[str, type[msgspec.Struct]] = {
     "graph": GraphDocument,
     "explanation": ExplanationDocument,
 }
-
-
-def schema_of(name: str) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a document. Raises KeyError for a name that is none."""
-    schema = msgspec.json.schema(DOCUMENTS[name])
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from forensics.report.documents import DOCUMENTS, schema_of
+import msgspec
+
+from forensics.report.documents import DOCUMENTS
+from forensics.report.rule_documents import RULE_DOCUMENTS
 from forensics.rules.model import policy_schema, rule_pack_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_DOCUMENTS = {**DOCUMENTS, **RULE_DOCUMENTS}
 _FILES: dict[str, Callable[[], dict[str, Any]]] = {"policy": policy_schema, "rules": rule_pack_schema}
 ALIASES = {"rule-pack": "rules"}
 
 
 def names() -> tuple[str, ...]:
     """The names of all schemas."""
-    return (*DOCUMENTS, *_FILES)
+    return (*_DOCUMENTS, *_FILES)
 
 
 def schema(name: str) -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of that name. Raises KeyError for a name that is none."""
     name = ALIASES.get(name, name)
-    if name in DOCUMENTS:
-        return schema_of(name)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_FILES[name]()}
+    body = msgspec.json.schema(_DOCUMENTS[name]) if name in _DOCUMENTS else _FILES[name]()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **body}

@@ -12,11 +12,19 @@ from forensics.report.documents import (
     InspectionDocument,
     PolicyCheckDocument,
 )
+from forensics.report.rule_documents import (
+    CodeDocument,
+    RuleDocument,
+    RuleLintsDocument,
+    RuleListDocument,
+    RuleTestsDocument,
+)
 from forensics.report.terminal_audit import audit
 from forensics.report.terminal_classes import classification
 from forensics.report.terminal_explain import explanation
 from forensics.report.terminal_inspect import inspection
 from forensics.report.terminal_page import Page
+from forensics.report.terminal_rules import code, rule, rule_lints, rule_list, rule_tests
 from forensics.report.terminal_tables import formats, policy_check
 
 if TYPE_CHECKING:
@@ -31,6 +39,11 @@ _LAYOUTS: dict[type, Callable[[Page, Any], None]] = {
     ExplanationDocument: explanation,
     FormatsDocument: formats,
     PolicyCheckDocument: policy_check,
+    RuleListDocument: rule_list,
+    RuleDocument: rule,
+    CodeDocument: code,
+    RuleLintsDocument: rule_lints,
+    RuleTestsDocument: rule_tests,
 }
 
 

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from forensics.rules.model import Condition
 
 
-class _Pattern(Protocol):
+class Pattern(Protocol):
     """What a compiled RE2 pattern over bytes is asked."""
 
-    def fullmatch(self, text: bytes, /) -> object | None: ...
+    def fullmatch(self, text: bytes, /) -> object | None:
+        """The match over the whole text, or None."""
 
 
 Subject = Mapping[str, object]
@@ -171,10 +172,11 @@ def needed_words(condition: Condition, pointer: str) -> frozenset[str] | None:
 def needed_root(condition: Condition) -> str | None:
     """The member of the subject that must be there, and not empty, for the condition to hold; None where none must."""
     if condition.at is not None and condition.present is not False:
-        pointers = (condition.at,) if isinstance(condition.at, str) else condition.at
-        roots = {pointer_tokens(pointer)[:1] for pointer in pointers}
-        if len(roots) == 1:
-            return next(iter(next(iter(roots))), None)
+        places = [*map(pointer_tokens, (condition.at,) if isinstance(condition.at, str) else condition.at)]
+        inside = bool(condition.keys) or all(len(place) > 1 for place in places)
+        telling = condition.present or condition.words or condition.verbs or condition.phrases
+        if len({place[:1] for place in places}) == 1 and (inside or telling):  # else null, false or "" may do
+            return next(iter(places[0]), None)
     parts = [needed_root(part) for part in condition.any]
     if parts and len(set(parts)) == 1 and parts[0] is not None:
         return parts[0]
@@ -235,6 +237,11 @@ def key_words(key: str) -> str:
     return " ".join(split_words(key[:256]))
 
 
+def holds_value(condition: Condition, value: object) -> bool:
+    """Whether a value passes the tests of a condition, wherever it stands."""
+    return _test_of(condition)(value)
+
+
 def _test_of(condition: Condition) -> Callable[[object], bool]:
     tests: list[Callable[[object], bool]] = []
     if condition.present is not None:
@@ -243,14 +250,14 @@ def _test_of(condition: Condition) -> Callable[[object], bool]:
         tests.append(_equals(condition.equals))
     if condition.in_:
         tests.append(_one_of(condition.in_))
-    if condition.matches is not None:
-        tests.append(_matches(condition.matches))
     if condition.words:
         tests.append(_has_word(frozenset(condition.words)))
     if condition.verbs:
         tests.append(_has_verb(frozenset(condition.verbs)))
     if condition.phrases:
         tests.append(_has_phrase(phrase_pattern(condition.phrases)))
+    if condition.matches is not None:  # what costs most is asked last
+        tests.append(_matches(condition.matches))
     if condition.present is False:
         return lambda value: all(test(value) for test in tests)
     if len(tests) == 1:
@@ -288,7 +295,9 @@ def same_json(left: object, right: object) -> bool:
 
 def _has_word(words: frozenset[str]) -> Callable[[object], bool]:
     def holds(value: object) -> bool:
-        texts = value if isinstance(value, (list, tuple)) else (value,)
+        if isinstance(value, str):
+            return not words.isdisjoint(split_words(value[:4096]))
+        texts = value if isinstance(value, (list, tuple)) else ()
         return any(isinstance(t, str) and not words.isdisjoint(split_words(t[:4096])) for t in texts)
 
     return holds
@@ -308,16 +317,31 @@ def _has_phrase(pattern: re.Pattern[str]) -> Callable[[object], bool]:
 
 def _matches(pattern: str) -> Callable[[object], bool]:
     def holds(value: object) -> bool:
-        return isinstance(value, str) and _re2(pattern).fullmatch(value.encode("utf-8", "replace")[:65536]) is not None
+        return isinstance(value, str) and matches_whole(pattern, value)
 
     return holds
 
 
+def matches_whole(pattern: str, text: str) -> bool:
+    """Whether a pattern matches a text from its beginning to its end (of the first 64 KiB)."""
+    return compile_pattern(pattern).fullmatch(text.encode("utf-8", "replace")[:65536]) is not None
+
+
 @lru_cache(maxsize=1024)
-def _re2(pattern: str) -> _Pattern:
+def compile_pattern(pattern: str) -> Pattern:
+    """A pattern for RE2. Raises ValueError with RE2's own words where it takes none such."""
     import re2
 
     options = re2.Options()
     options.log_errors = False
-    compiled: _Pattern = re2.compile(pattern.encode("utf-8"), options)
+    options.never_capture = True  # whether it matches is all that is asked, and a DFA answers that
+    try:
+        compiled: Pattern = re2.compile(pattern.encode("utf-8"), options)
+    except re2.error as error:
+        raise ValueError(_told(error)) from None
     return compiled
+
+
+def _told(error: Exception) -> str:
+    said = error.args[0] if error.args else ""
+    return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)

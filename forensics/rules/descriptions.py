@@ -28,7 +28,8 @@ Sentence = tuple[Clause, ...]
 _WORD = re.compile(r"[a-z][a-z']*")
 _SENTENCE = re.compile(r"[.!?](?=\s|$)|\s[-\u2013\u2014*]+\s|[\u2022|]")
 _CLAUSE = re.compile(r"[;:,()\[\]{}*`<>\"\u2013\u2014]+")
-_DRESS = " :,.-*_`'\"#()[]<>!|\u2014\u2013"
+DRESS = " :,.-*_`'\"#()[]<>!|\u2014\u2013"
+"""What may stand around the words of a sentence without being one."""
 _DENIAL_REACH = 4
 _STRANGE_SHARE = 20  # one letter of so many
 _FEW_STRANGE = 2  # a name or a borrowed word
@@ -125,9 +126,9 @@ class DescriptionReader:
         return (*vetoes.values(), *asking, *results)
 
     def _clauses(self, sentence: str) -> Iterator[Clause]:
-        rest = sentence.lstrip(_DRESS)
+        rest = sentence.lstrip(DRESS)
         while (match := self._lead_in.match(rest)) is not None:
-            rest = rest[match.end() :].lstrip(_DRESS)
+            rest = rest[match.end() :].lstrip(DRESS)
         for part in _CLAUSE.split(rest):
             words = tuple(_WORD.findall(part))
             if words:

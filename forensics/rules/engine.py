@@ -30,7 +30,7 @@ from forensics.rules.members import Holding, MemberRules
 from forensics.rules.model import Pack, ToolRule
 from forensics.rules.names import NameReader
 from forensics.rules.outputs import made_member
-from forensics.rules.packs import extra_files, read_packs, shipped_files, shipped_tables
+from forensics.rules.packs import REFUSING, extra_files, read_packs, shipped_files, shipped_tables
 from forensics.rules.shapes import Shapes
 from forensics.rules.words import Hit, Lexicon, split_words
 
@@ -258,7 +258,19 @@ class CallRules:
 
 def load_rules(extra: Sequence[Path] = ()) -> RuleSet:
     """The shipped packs, and those in `extra` (files, or folders of *.yaml). Raises RuleError with every fault."""
-    return RuleSet(*read_packs((*shipped_files(), *extra_files(extra)), shipped_tables())) if extra else _shipped()
+    return _with(extra) if extra else _shipped()
+
+
+def _with(extra: Sequence[Path]) -> RuleSet:
+    """The patterns of a user's packs are compiled at once: a wrong one is a fault of the file and not of a trace."""
+    return rule_set_of((*shipped_files(), *extra_files(extra)))
+
+
+def rule_set_of(files: Iterable[tuple[str, bytes]]) -> RuleSet:
+    """The rules of these packs (name, content) and no others. Raises RuleError with every fault."""
+    from forensics.rules.lints.patterns import PatternNotLinear
+
+    return RuleSet(*read_packs(files, shipped_tables(), (*REFUSING, PatternNotLinear())))
 
 
 @lru_cache(maxsize=1)

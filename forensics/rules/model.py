@@ -96,9 +96,12 @@ class RuleTest(_Strict, frozen=True):
 
 
 class _Rule(_Strict, frozen=True, kw_only=True):
+    """What every rule has. `references` name where a reader can look up what `because` says."""
+
     id: str
     because: str
     tests: tuple[RuleTest, ...]
+    references: tuple[str, ...] = ()
 
 
 Role = Literal[

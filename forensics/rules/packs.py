@@ -7,17 +7,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forensics.errors import RuleError
-from forensics.rules.model import Pack, ShapeRule, ToolRule, WordRule, convert
-from forensics.rules.yaml_strict import StrictYaml, load_strict, rule_error
+from forensics.rules.lints.because import BecauseMissing
+from forensics.rules.lints.identity import IdReused
+from forensics.rules.lints.outcomes import NegativeTestMissing
+from forensics.rules.lints.patterns import ShapeNotLinear
+from forensics.rules.lints.refinement import RefinesNothing
+from forensics.rules.packfile import read_pack_file
+from forensics.rules.yaml_strict import rule_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from importlib.resources.abc import Traversable
 
-Rule = WordRule | ToolRule | ShapeRule
+    from forensics.rules.lints.complaint import Lint
+    from forensics.rules.model import Pack
+    from forensics.rules.packfile import PackFile
+
 FOLDERS = ("words", "tools", "handles")
 TABLES = ("proofs", "source")
 """Folders whose files are no packs and decide all the same: they count in the digest."""
+
+REFUSING: tuple[Lint, ...] = (IdReused(), BecauseMissing(), NegativeTestMissing(), RefinesNothing(), ShapeNotLinear())
+"""What refuses a pack, beside faults of its form."""
 
 
 def shipped_folder() -> Traversable:
@@ -68,74 +79,26 @@ def extra_files(paths: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
 
 
 def read_packs(
-    files: Iterable[tuple[str, bytes]], tables: Iterable[tuple[str, bytes]] = ()
+    files: Iterable[tuple[str, bytes]],
+    tables: Iterable[tuple[str, bytes]] = (),
+    lints: Sequence[Lint] = REFUSING,
 ) -> tuple[tuple[Pack, ...], str]:
     """Every pack and the digest over their contents and those of the tables beside them. Raises RuleError with the
-    faults of all files at once.
+    faults of all files at once: those of their form, and what these lints say.
     """
-    packs: list[Pack] = []
+    read: list[PackFile] = []
     faults: list[str] = []
-    seen: dict[str, str] = {}
     digest = hashlib.sha256()
     for name, data in tables:
         digest.update(f"{name}\0{len(data)}\0".encode() + data)
     for name, data in files:
         digest.update(f"{name}\0{len(data)}\0".encode() + data)
         try:
-            document = load_strict(data, name)
-            pack = convert(document, Pack, name)
+            read.append(read_pack_file(name, data))
         except RuleError as error:
             faults += error.faults
-            continue
-        faults += _pack_faults(pack, document, name, seen)
-        packs.append(pack)
-    faults += _refine_faults(packs, seen)
+    rules = [placed for file in read for placed in file.rules()]
+    faults += [str(said) for lint in lints for said in lint.complaints(rules)]
     if faults:
         raise rule_error(faults)
-    return tuple(packs), "sha256:" + digest.hexdigest()
-
-
-def rules_of(pack: Pack) -> Iterator[tuple[str, int, Rule]]:
-    """(section, index, rule) of every rule of a pack, in file order."""
-    for section in ("words", "tools", "shapes"):
-        for index, rule in enumerate(getattr(pack, section)):
-            yield section, index, rule
-
-
-def _pack_faults(pack: Pack, document: StrictYaml, name: str, seen: dict[str, str]) -> Iterator[str]:
-    for section, index, rule in rules_of(pack):
-        line, column = document.position((section, index))
-        for text in _rule_faults(rule, seen):
-            yield f"{name}:{line}:{column}: {text}"
-        seen.setdefault(rule.id, name)
-
-
-def _rule_faults(rule: Rule, seen: dict[str, str]) -> Iterator[str]:
-    if rule.id in seen:
-        yield f"rule id {rule.id!r} is already used in {seen[rule.id]}"
-    if not rule.because.strip():
-        yield f"rule {rule.id!r} has no because"
-    if {test.speaks for test in rule.tests} != {True, False}:
-        yield f"rule {rule.id!r} needs at least two tests, one of each outcome"
-    yield from _pattern_faults(rule)
-
-
-def _pattern_faults(rule: Rule) -> Iterator[str]:
-    import re
-
-    if isinstance(rule, ShapeRule) and rule.pattern is not None:
-        try:
-            groups = re.compile(rule.pattern, re.ASCII).groups
-        except re.error as error:
-            yield f"rule {rule.id!r}: pattern: {error}"
-            return
-        if groups or "(?=" in rule.pattern or "(?!" in rule.pattern or "(?<" in rule.pattern:
-            yield f"rule {rule.id!r}: pattern: no groups that capture and no look-around"
-
-
-def _refine_faults(packs: list[Pack], seen: dict[str, str]) -> Iterator[str]:
-    for pack in packs:
-        for rule in pack.tools:
-            for other in rule.refines:
-                if other not in seen:
-                    yield f"{seen.get(rule.id, pack.pack)}:1:1: rule {rule.id!r} refines {other!r}, which is not there"
+    return tuple(file.pack for file in read), "sha256:" + digest.hexdigest()

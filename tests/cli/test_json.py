@@ -65,6 +65,7 @@ def test_every_schema_is_one() -> None:
     names = output("schema").decode().split()
     assert names == [
         *("audit", "inspection", "classification", "formats", "policy-check", "graph", "explanation"),
+        *("rule-list", "rule", "code", "rule-lints", "rule-tests"),
         *("policy", "rules"),
     ]
     for name in names:

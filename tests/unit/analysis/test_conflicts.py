@@ -54,7 +54,7 @@ def contradicted(document: AuditDocument) -> list[str]:
 def test_a_tool_that_says_a_write_contradicts_its_hint(tmp_path: Path, name: str, description: str | None) -> None:
     told = {} if description is None else {"description": description}
     (message,) = contradicted(audit(tmp_path, {"name": name, **told, "annotations": READS}))
-    assert message.startswith(f"{name}: readOnlyHint is true, but the ")
+    assert message.startswith(tuple(f"{name}: readOnlyHint is true, but {what} " for what in ("the", "its")))
 
 
 @pytest.mark.parametrize(

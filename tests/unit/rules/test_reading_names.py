@@ -159,7 +159,7 @@ def test_a_free_text_argument_is_never_without_effect_by_words(key: str) -> None
         ("query", "SELECT a FROM b", Effect.NONE),
         ("sql", "SELECT a FROM b", Effect.NONE),
         ("command", "ls -la", Effect.NONE),
-        ("query", "DELETE FROM b", Effect.REPEATING),
+        ("query", "DELETE FROM b", Effect.IRREVERSIBLE),
         ("sql", "SELECT a INTO OUTFILE '/tmp/x' FROM b", Effect.REPEATING),
         ("command", "ls > out", Effect.REPEATING),
         ("script", "print(open('a').read())", Effect.REPEATING),
