@@ -26,7 +26,10 @@ _COMMANDS = {
     "explain": ("forensics.cli.commands.explain", "Say why a step happened and what it led to."),
     "policy": ("forensics.cli.commands.policy", "Draft a policy file, or check one."),
     "rules": ("forensics.cli.commands.rules", "List, show, lint and test rules; explain the codes of findings."),
-    "formats": ("forensics.cli.commands.formats", "List what is read, and what each format carries and lacks."),
+    "formats": (
+        "forensics.cli.commands.formats",
+        "List what is read, what each carries and lacks, and what a rerun would miss.",
+    ),
     "schema": ("forensics.cli.commands.schema", "Print the JSON Schema of a document or of a file that you write."),
 }
 

@@ -30,6 +30,7 @@ NAME = "google-adk"
 ABOUT = "Google ADK session: its events, in snake or camel case"
 CARRIES = "calls, arguments, results, agents, hand-offs, errors, times"
 LACKS = "call ids (mostly), instructions, tool schemas, executions apart from results"
+RERUN = "the instructions and schemas that the model was given: the agent has to bring them"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 

@@ -31,6 +31,7 @@ NAME = "agentdojo"
 ABOUT = "AgentDojo run: one JSON document a run, with the texts that the benchmark injected"
 CARRIES = "calls, arguments, results with a copy of their call, errors, injected texts, verdicts of the benchmark"
 LACKS = "times, tool schemas, call ids (about half), the state of the environment"
+RERUN = "the environment, which the benchmark builds anew, and the schemas that the model was offered"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 

@@ -38,6 +38,7 @@ NAME = "openai-agents-runstate"
 ABOUT = "OpenAI Agents SDK RunState: the serialised state of one run, as it is paused and resumed"
 CARRIES = "calls, arguments, results, approvals given, refused and awaited, hand-offs, guardrails, tokens"
 LACKS = "times, tool schemas, executions apart from results, the inside of agents that run as tools"
+RERUN = "the schemas that the model was offered and what ran inside agents that are tools"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 

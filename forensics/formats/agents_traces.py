@@ -47,6 +47,7 @@ NAME = "openai-agents-traces"
 ABOUT = "OpenAI Agents SDK traces: uploads ({data: [trace, trace.span]}) or flat records, one a line or one document"
 CARRIES = "executions with arguments and results, agents, hand-offs, guardrails, errors, the span tree, times"
 LACKS = "call ids, tool schemas; what the model was shown and said where its API is Responses"
+RERUN = "the prompts (under Responses only an id is kept) and the schemas: the model can't be asked again from it"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 

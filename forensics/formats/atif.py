@@ -35,6 +35,7 @@ NAME = "atif"
 ABOUT = "ATIF trajectory (Harbor), alone, with those of its sub-agents, or several in one document"
 CARRIES = "calls, arguments, results, prompts, sub-agents, tool schemas, times (where the agent had them), tokens"
 LACKS = "error flags, executions apart from results, steps of other files (continuations, sub-agents)"
+RERUN = "what continuations and sub-agents in other files did"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 

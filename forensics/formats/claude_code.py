@@ -31,6 +31,7 @@ NAME = "claude-code"
 ABOUT = "Claude Code session: its JSON lines, a sub-agent's, or the SDK's stream as lines, one JSON or YAML document"
 CARRIES = "calls, arguments, results, refusals, errors, sub-agents, times, tokens"
 LACKS = "system prompt, tool schemas, tool hints, executions apart from results"
+RERUN = "the system prompt and the schemas, and the files of the checkout that its tools read"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 WHOLE_ONLY = True

@@ -26,6 +26,7 @@ NAME = "cline"
 ABOUT = "Cline session: the file of its messages (session.messages.json)"
 CARRIES = "calls, arguments, results, system prompt, times, tokens"
 LACKS = "tool schemas, approvals, executions apart from results, what stood before a summary"
+RERUN = "the schemas, what stood before a summary, and the files that its tools read"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 

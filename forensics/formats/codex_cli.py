@@ -22,6 +22,7 @@ NAME = "codex-cli"
 ABOUT = "Codex CLI rollout: one record a line, with payloads or (older files) bare items"
 CARRIES = "calls, arguments, results, instructions, compaction, interruptions, times, tokens, provider-run searches"
 LACKS = "success flags, approvals (mostly), tool schemas (mostly), executions apart from results"
+RERUN = "the schemas (mostly) and the files of the checkout; commit and sandbox are recorded"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 

@@ -22,6 +22,7 @@ NAME = "copilot-cli"
 ABOUT = "Copilot CLI event log: one event a line ({type, data, id, parentId, timestamp})"
 CARRIES = "turns, calls, executions with arguments and results, approvals and refusals, sub-agents, errors, times"
 LACKS = "tool schemas, what exactly a prompt showed, how a call was classed by its server"
+RERUN = "the schemas and the files of the checkout; the commit is recorded"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 

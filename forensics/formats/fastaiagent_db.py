@@ -35,6 +35,7 @@ NAME = "fastaiagent-db"
 ABOUT = "FastAIAgent's local.db (SQLite), many traces in one file"
 CARRIES = "prompts, calls, executions, results, tool schemas, replay classes, reruns; times in µs"
 LACKS = "call ids on executions; an unfinished transaction, which a rollback journal beside the file tells"
+RERUN = "what the agent's own code mints, and payloads where capture was off"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = True
 

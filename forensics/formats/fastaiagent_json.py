@@ -30,6 +30,7 @@ NAME = "fastaiagent-json"
 ABOUT = "FastAIAgent's own trace export (export-trace), one JSON document a trace"
 CARRIES = "prompts, calls, executions, results, tool schemas, replay classes; times in µs, durations in ms"
 LACKS = "end times, call ids on executions"
+RERUN = "what the agent's own code mints, and payloads where capture was off"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = True
 WHOLE_ONLY = True

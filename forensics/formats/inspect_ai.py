@@ -33,6 +33,7 @@ NAME = "inspect"
 ABOUT = "Inspect AI evaluation log: .eval (a zip archive) or JSON; each sample is a trace"
 CARRIES = "prompts, calls, executions, results, errors, approvals, sub-agents, tool schemas, times, tokens"
 LACKS = "what earlier attempts at a sample did; inputs and outputs of a sandbox beyond 100 lines"
+RERUN = "the sandbox and its files; earlier attempts at a sample"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 

@@ -29,6 +29,7 @@ NAME = "jaeger"
 ABOUT = "Jaeger's JSON: traces with spans, tags, logs and processes; any GenAI vocabulary in the tags"
 CARRIES = "span tree, times in µs, executions, errors; prompts, calls, results where content was captured"
 LACKS = "content where capture was off; links to other traces; approvals"
+RERUN = "prompts and results where capture was off, and what sampling dropped"
 RECORDS_CALLS = False
 SPANS_ARE_COMPLETE = False
 

@@ -34,6 +34,7 @@ NAME = "langfuse"
 ABOUT = "Langfuse traces: exports of its interface and API, and the batches that its SDKs send"
 CARRIES = "observation tree, prompts, answers, executions that are told as such, errors; times in ms"
 LACKS = "often tools (recorded as plain spans, or only in answers), call ids, what instrumentations did not capture"
+RERUN = "calls that instrumentations told in answers only, and what they did not capture"
 RECORDS_CALLS = False
 SPANS_ARE_COMPLETE = False
 

@@ -40,6 +40,7 @@ NAME = "langgraph-db"
 ABOUT = "LangGraph checkpoints (SQLite): every thread with its forks, sub-graphs and pending writes"
 CARRIES = "messages, calls, results, forks, pauses and resumes, errors of tasks, what each node wrote; times a step"
 LACKS = "prompts as they were sent, tool schemas, what a node's own code called, executions apart from results"
+RERUN = "what a node's own code called and minted, the prompts as they were sent, and the schemas"
 RECORDS_CALLS = False
 SPANS_ARE_COMPLETE = False
 

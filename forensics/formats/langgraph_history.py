@@ -41,6 +41,7 @@ NAME = "langgraph-history"
 ABOUT = "LangGraph state history (JSON): snapshots of get_state_history, of the platform's API, or checkpoint tuples"
 CARRIES = "messages, calls, results, forks, pauses and resumes, errors of tasks, what each node wrote; times a step"
 LACKS = "prompts as they were sent, tool schemas, what a node's own code called, executions apart from results"
+RERUN = "what a node's own code called and minted, the prompts as they were sent, and the schemas"
 RECORDS_CALLS = False
 SPANS_ARE_COMPLETE = False
 

@@ -29,6 +29,7 @@ NAME = "langsmith"
 ABOUT = "LangSmith runs: exports, API answers, and the batches that its SDKs send"
 CARRIES = "run tree, prompts, calls, executions, results, errors, pauses, tool schemas; times in µs"
 LACKS = "streamed answers that were never put together; what a resumed thread did before (it is another trace)"
+RERUN = "what a resumed thread did before: that is another trace"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 

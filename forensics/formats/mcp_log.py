@@ -34,6 +34,7 @@ NAME = "mcp-jsonrpc"
 ABOUT = "MCP messages (JSON-RPC 2.0), one a line or in one list, plain or in an envelope; both generations"
 CARRIES = "executions with arguments and results, errors, tool schemas and hints, servers; times where given"
 LACKS = "what the model said and was shown, which turn asked for a call"
+RERUN = "everything of the model: only its tool calls can be answered from the record"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 WHOLE_ONLY = True

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _SHAPES = "a bare list, a request, a request with its response, or one of them a line"
 
+_RERUN = "the schemas and settings where only the messages were kept, and the times between"
+
 
 class MessageList(msgspec.Struct, frozen=True, kw_only=True):
     """The reader of one API's message lists; its members are those of `Reader`."""
@@ -24,6 +26,7 @@ class MessageList(msgspec.Struct, frozen=True, kw_only=True):
     ABOUT: str
     CARRIES: str
     LACKS: str
+    RERUN: str
     RECORDS_CALLS: bool = False
     SPANS_ARE_COMPLETE: bool = False
     WHOLE_ONLY: bool = True
@@ -42,22 +45,26 @@ OPENAI_CHAT = MessageList(
     ABOUT=f"OpenAI Chat Completions messages: {_SHAPES}",
     CARRIES="calls, arguments, results, prompts; tool schemas where the request was kept",
     LACKS="executions apart from results, times, error flags",
+    RERUN=_RERUN,
 )
 OPENAI_RESPONSES = MessageList(
     NAME="openai-responses",
     ABOUT=f"OpenAI Responses items: {_SHAPES}",
     CARRIES="calls, arguments, results, provider-run tools; tool schemas where the request was kept",
     LACKS="executions apart from results, times",
+    RERUN=_RERUN,
 )
 ANTHROPIC_MESSAGES = MessageList(
     NAME="anthropic-messages",
     ABOUT=f"Anthropic Messages: {_SHAPES}",
     CARRIES="calls, arguments, results, error flags; tool schemas where the request was kept",
     LACKS="executions apart from results, times",
+    RERUN=_RERUN,
 )
 GEMINI = MessageList(
     NAME="gemini",
     ABOUT=f"Gemini contents: {_SHAPES}",
     CARRIES="calls, arguments, results; function declarations where the request was kept",
     LACKS="call ids (mostly), executions apart from results, times",
+    RERUN=_RERUN,
 )

@@ -31,6 +31,7 @@ NAME = "mini-swe-agent"
 ABOUT = "mini-swe-agent trajectory: a list of messages with a command a turn, or a document with tool calls"
 CARRIES = "the commands and what each gave, prompts, how the run ended"
 LACKS = "call ids and results apart from messages (older runs), times, tool schemas"
+RERUN = "the container, in which every command has effects"
 RECORDS_CALLS = False
 SPANS_ARE_COMPLETE = False
 

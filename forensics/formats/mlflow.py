@@ -33,6 +33,7 @@ NAME = "mlflow"
 ABOUT = "MLflow trace: Trace.to_json() of either schema, a list of them, one a line, or the spans of traces.json"
 CARRIES = "prompts, calls, executions, results, failures, times in ns; tool schemas where the SDK's calls were traced"
 LACKS = "call ids on executions (mostly), tools that were not traced, what a traced function without a kind is"
+RERUN = "tools that were not traced, and the schemas where the SDK's calls were not"
 RECORDS_CALLS = False
 SPANS_ARE_COMPLETE = False
 

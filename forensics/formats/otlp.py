@@ -40,6 +40,7 @@ NAME = "otlp"
 ABOUT = "OpenTelemetry OTLP/JSON, any GenAI vocabulary: one request, an array of them, or one a line; Grafana Tempo"
 CARRIES = "span tree, times in ns, executions, errors; prompts, calls, results, tool schemas where content was captured"
 LACKS = "content where capture was off (the default of most instrumentations); approvals"
+RERUN = "prompts and results where capture was off (the default of most instrumentations), and what sampling dropped"
 RECORDS_CALLS = False
 SPANS_ARE_COMPLETE = False
 WHOLE_ONLY = True

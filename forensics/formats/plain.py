@@ -56,6 +56,7 @@ NAME = "event-log"
 ABOUT = "plain event log: one JSON object a line with type user, model, tool_call, tool_result, approval, error"
 CARRIES = "calls, arguments, results, approvals, order; ids and times where the writer gave them"
 LACKS = "tool schemas, executions apart from results, model settings"
+RERUN = "the schemas, the model's settings, and what its prompts held beyond the log"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 

@@ -33,6 +33,7 @@ NAME = "otel-spans"
 ABOUT = "OpenTelemetry spans as records: lists, lines, console output, CloudWatch, Phoenix; any GenAI vocabulary"
 CARRIES = "span tree, times, executions, errors; prompts, calls, results, tool schemas where content was captured"
 LACKS = "content where capture was off; approvals; often the kind of a span and what the exporter dropped"
+RERUN = "prompts and results where capture was off, and what the exporter dropped"
 RECORDS_CALLS = False
 SPANS_ARE_COMPLETE = False
 

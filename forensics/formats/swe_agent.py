@@ -30,6 +30,7 @@ NAME = "sweagent"
 ABOUT = "SWE-agent trajectory (.traj): its steps and the history of its messages"
 CARRIES = "actions and what each gave, prompts, function calls where the model made them, how the run ended"
 LACKS = "times, tool schemas (mostly), call ids and arguments apart from a line (text parsers)"
+RERUN = "the container, in which every command has effects, and the schemas (mostly)"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 

@@ -35,6 +35,7 @@ NAME = "tau1"
 ABOUT = "tau-bench results: a list of runs (task_id, reward, traj), or its few-shot transcripts as JSON lines"
 CARRIES = "calls, arguments, results, the customer's words, many runs in one file"
 LACKS = "times, error flags, tool schemas; calls that a text agent wrote into its words, and those of transcripts"
+RERUN = "the state of the shop that the tools change, the schemas, and the simulated customer"
 RECORDS_CALLS = False
 SPANS_ARE_COMPLETE = False
 

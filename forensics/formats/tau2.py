@@ -37,6 +37,7 @@ NAME = "tau2"
 ABOUT = "tau2-bench results: simulations with their messages or ticks, in one document or one file each"
 CARRIES = "calls and results of the agent and of the customer, arguments, error flags, times, policy"
 LACKS = "tool schemas (mostly), what the harness did to the environment before the run, executions apart from results"
+RERUN = "the state of the environment that the tools change, the schemas (mostly), and the simulated customer"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 

@@ -30,6 +30,7 @@ NAME = "temporal"
 ABOUT = "Temporal workflow history (JSON): activities, child workflows, the model requests of agent plugins"
 CARRIES = "activities with arguments, results, failures and times; prompts, calls and tool schemas of model activities"
 LACKS = "call ids on activities, all attempts but the last, tools that run inside the workflow, encrypted payloads"
+RERUN = "what runs inside the workflow's own code, and attempts but the last"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 

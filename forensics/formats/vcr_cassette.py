@@ -30,6 +30,7 @@ NAME = "vcr-cassette"
 ABOUT = "HTTP cassette of VCR.py (YAML or JSON), Ruby's VCR, go-vcr, or HAR: requests to model APIs, MCP and others"
 CARRIES = "prompts, tool schemas, model outputs (streamed ones put together), calls, retries, other HTTP requests"
 LACKS = "tool executions (their results as prompts show them), which run an exchange belongs to (told by its prompt)"
+RERUN = "what tools did between two requests: their results are known as prompts show them"
 RECORDS_CALLS = False
 SPANS_ARE_COMPLETE = False
 

@@ -413,12 +413,13 @@ class ClassificationDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FormatRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One format that is read: how it is told, what it carries, what it lacks."""
+    """One format that is read: how it is told, what it carries, what it lacks, what a rerun from it would miss."""
 
     name: str
     about: str
     carries: str
     lacks: str
+    rerun_misses: str
     records_calls: bool
 
 

@@ -20,6 +20,7 @@ def formats(page: Page, document: FormatsDocument) -> None:
         page.line(Span(row.name, "title"), f": {row.about}", rest="  ")
         page.field("carries", row.carries, column=11)
         page.field("lacks", row.lacks, column=11)
+        page.field("a rerun", f"would miss {row.rerun_misses}", column=11)
         calls = "always records calls as such" if row.records_calls else "may hide calls in text"
         page.field("calls", calls, column=11)
 

@@ -17,7 +17,7 @@ Examples:
 @click.command(epilog=_EPILOG)
 @shared()
 def command(settings: Settings) -> int:
-    """List what is read, and what each format carries and lacks."""
+    """List what is read, what each carries and lacks, and what a rerun would miss."""
     show(_document(), settings)
     return 0
 
@@ -28,7 +28,14 @@ def _document() -> object:
 
     readers = [reader(name) for name in names()]
     rows = [
-        FormatRow(name=r.NAME, about=r.ABOUT, carries=r.CARRIES, lacks=r.LACKS, records_calls=r.RECORDS_CALLS)
+        FormatRow(
+            name=r.NAME,
+            about=r.ABOUT,
+            carries=r.CARRIES,
+            lacks=r.LACKS,
+            rerun_misses=r.RERUN,
+            records_calls=r.RECORDS_CALLS,
+        )
         for r in readers
     ]
     return FormatsDocument(schema=FORMATS, formats=rows)

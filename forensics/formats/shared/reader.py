@@ -64,7 +64,8 @@ class Look(msgspec.Struct, frozen=True):
 class Reader(Protocol):
     """A module of this package that reads one format.
 
-    `NAME` is its name for `--input-format`; `ABOUT` one line for `forensics formats`; `RECORDS_CALLS` says that the
+    `NAME` is its name for `--input-format`; `ABOUT`, `CARRIES`, `LACKS` and `RERUN` (what a rerun from it
+    would miss) are lines for `forensics formats`; `RECORDS_CALLS` says that the
     format always records calls as such; `SPANS_ARE_COMPLETE` that it writes a span for every turn and execution.
     `WHOLE_ONLY`, where it is there and true, says that the reader reads whole documents: of a damaged one it is given
     the readable part (forensics.formats.shared.broken), and others read that themselves.
@@ -74,6 +75,7 @@ class Reader(Protocol):
     ABOUT: str
     CARRIES: str
     LACKS: str
+    RERUN: str
     RECORDS_CALLS: bool
     SPANS_ARE_COMPLETE: bool
 
