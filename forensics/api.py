@@ -28,8 +28,8 @@ from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE
 from forensics.errors import ConfigurationError, EvidenceError, NonReplayableTraceError, UnknownFormatError
 from forensics.formats import registry
-from forensics.formats.shared.archives import Unopened, archive_kind, members_of
 from forensics.formats.shared.broken import recovered, say_broken
+from forensics.formats.shared.packed.archives import Unopened, archive_kind, members_of
 from forensics.formats.shared.source import STDIN, Source, open_source
 from forensics.report.compose import Examined, audit_document
 from forensics.report.inspection import inspection_document

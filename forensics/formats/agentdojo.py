@@ -14,9 +14,9 @@ from forensics.core.build import Execution
 from forensics.core.trace import StepKind
 from forensics.formats.shared.document import note_cut, open_document
 from forensics.formats.shared.fields import fields_of, is_text, items_of, present, text
+from forensics.formats.shared.messages.telling import Doubts, Finder, taint, tell
+from forensics.formats.shared.messages.vocabulary import joined, parse_message
 from forensics.formats.shared.spans import escape
-from forensics.formats.shared.telling import Doubts, Finder, taint, tell
-from forensics.formats.shared.vocabulary import joined, parse_message
 
 if TYPE_CHECKING:
     from forensics.core.build import Lane, Spot, TraceBuilder

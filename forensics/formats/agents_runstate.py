@@ -17,12 +17,12 @@ from forensics.core.jsonvalue import decode, value_of
 from forensics.core.sanitise import one_line
 from forensics.core.trace import StepKind
 from forensics.errors import CorruptEvidenceError
-from forensics.formats.shared.answers import join_items
 from forensics.formats.shared.fields import Fields, fields_of, holds_a_call, is_text, items_of, present, text
 from forensics.formats.shared.json_lines import faults_of
 from forensics.formats.shared.lines import BOM
-from forensics.formats.shared.telling import doubts_of, tell
-from forensics.formats.shared.vocabulary import parse_message
+from forensics.formats.shared.messages.answers import join_items
+from forensics.formats.shared.messages.telling import doubts_of, tell
+from forensics.formats.shared.messages.vocabulary import parse_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

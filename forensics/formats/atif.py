@@ -18,8 +18,8 @@ from forensics.core.times import nanoseconds
 from forensics.core.trace import Boundary, StepKind
 from forensics.formats.shared.document import note_cut, open_document
 from forensics.formats.shared.fields import Fields, as_object, fields_of, items_of, opens_with, present, text
-from forensics.formats.shared.telling import Doubts, Offers, taint, tell
-from forensics.formats.shared.vocabulary import parse_message
+from forensics.formats.shared.messages.telling import Doubts, Offers, taint, tell
+from forensics.formats.shared.messages.vocabulary import parse_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

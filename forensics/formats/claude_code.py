@@ -16,9 +16,9 @@ from forensics.core.build import Spot
 from forensics.core.findings import finding
 from forensics.core.trace import NOWHERE
 from forensics.errors import CorruptEvidenceError, UnknownFormatError
-from forensics.formats.shared.claude_walk import Session
+from forensics.formats.shared.claude.walk import Session
+from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, text
 from forensics.formats.shared.lines import BOM, lines
-from forensics.formats.shared.vocabulary import Fields, fields_of, is_text, items_of, text
 from forensics.formats.shared.yaml_text import Extent, read_yaml
 
 if TYPE_CHECKING:

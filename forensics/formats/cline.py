@@ -14,8 +14,8 @@ from forensics.core.times import nanoseconds
 from forensics.core.trace import StepKind
 from forensics.formats.shared.document import note_cut, open_document
 from forensics.formats.shared.fields import Fields, fields_of, items_of, present, text
-from forensics.formats.shared.telling import Doubts, Finder, taint, tell
-from forensics.formats.shared.vocabulary import parse_message
+from forensics.formats.shared.messages.telling import Doubts, Finder, taint, tell
+from forensics.formats.shared.messages.vocabulary import parse_message
 
 if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder

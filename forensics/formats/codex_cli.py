@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forensics.errors import CorruptEvidenceError
-from forensics.formats.shared.codex_walk import Rollout
+from forensics.formats.shared.codex.walk import Rollout
 from forensics.formats.shared.fields import Fields, is_text, text
 from forensics.formats.shared.json_lines import json_lines
 

@@ -16,11 +16,11 @@ from forensics.core.jsonvalue import decode
 from forensics.core.times import from_text
 from forensics.core.trace import NOWHERE
 from forensics.errors import CorruptEvidenceError, UnknownFormatError, UnsupportedVersionError
+from forensics.formats.shared.fields import fields_of, items_of, text
 from forensics.formats.shared.span_names import WANTED
 from forensics.formats.shared.span_walk import walk_spans
 from forensics.formats.shared.spans import Event, Span, say_lost_time
 from forensics.formats.shared.sqlite_log import columns_of, copy_with_log, opened, row_number
-from forensics.formats.shared.vocabulary import fields_of, items_of, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

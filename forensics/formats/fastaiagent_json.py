@@ -13,11 +13,11 @@ from forensics.core.jsonvalue import decode
 from forensics.core.times import LAST, nanoseconds
 from forensics.core.trace import NOWHERE
 from forensics.errors import CorruptEvidenceError
+from forensics.formats.shared.fields import Fields, fields_of, items_of, present, text
 from forensics.formats.shared.lines import BOM
 from forensics.formats.shared.span_names import WANTED
 from forensics.formats.shared.span_walk import walk_spans
 from forensics.formats.shared.spans import Attributes, Event, Span, say_lost_time
-from forensics.formats.shared.vocabulary import Fields, fields_of, items_of, present, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,18 +16,18 @@ from forensics.core.sanitise import one_line
 from forensics.errors import CorruptEvidenceError, UnknownFormatError
 from forensics.formats.shared.document import document_of, note_cut, open_document
 from forensics.formats.shared.fields import fields_of, items_of, present, text
-from forensics.formats.shared.inspect_walk import SampleWalk
-from forensics.formats.shared.telling import taint
-from forensics.formats.shared.unpacking import Budget
-from forensics.formats.shared.zipped import ZIP_MAGIC, content_of, note_names, open_archive
+from forensics.formats.shared.inspect_logs.walk import SampleWalk
+from forensics.formats.shared.messages.telling import taint
+from forensics.formats.shared.packed.unpacking import Budget
+from forensics.formats.shared.packed.zipped import ZIP_MAGIC, content_of, note_names, open_archive
 
 if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder
     from forensics.core.trace import Payload
     from forensics.formats.shared.fields import Fields
+    from forensics.formats.shared.packed.zipped import Archive, Member
     from forensics.formats.shared.reader import Look
     from forensics.formats.shared.source import Source
-    from forensics.formats.shared.zipped import Archive, Member
 
 NAME = "inspect"
 ABOUT = "Inspect AI evaluation log: .eval (a zip archive) or JSON; each sample is a trace"

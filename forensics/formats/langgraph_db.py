@@ -15,9 +15,7 @@ from forensics.core.findings import finding
 from forensics.core.times import from_text
 from forensics.core.trace import NOWHERE
 from forensics.errors import CorruptEvidenceError, UnknownFormatError, UnsupportedVersionError
-from forensics.formats.shared.checkpoint_values import Stored, stored
-from forensics.formats.shared.checkpoint_walk import walk_checkpoints
-from forensics.formats.shared.checkpoints import (
+from forensics.formats.shared.checkpoints.record import (
     Checkpoint,
     Messages,
     Write,
@@ -27,6 +25,8 @@ from forensics.formats.shared.checkpoints import (
     node_of,
     read_state,
 )
+from forensics.formats.shared.checkpoints.values import Stored, stored
+from forensics.formats.shared.checkpoints.walk import walk_checkpoints
 from forensics.formats.shared.sqlite_log import columns_of, copy_with_log, opened, row_number
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from forensics.core.jsonvalue import decode
 from forensics.core.times import from_text
 from forensics.core.trace import NOWHERE
 from forensics.errors import CorruptEvidenceError
-from forensics.formats.shared.checkpoint_walk import walk_checkpoints
-from forensics.formats.shared.checkpoints import (
+from forensics.formats.shared.checkpoints.record import (
     Checkpoint,
     Messages,
     Write,
@@ -26,6 +25,7 @@ from forensics.formats.shared.checkpoints import (
     node_of,
     read_state,
 )
+from forensics.formats.shared.checkpoints.walk import walk_checkpoints
 from forensics.formats.shared.chunks import documents
 from forensics.formats.shared.fields import Fields, fields_of, items_of, opens_with
 

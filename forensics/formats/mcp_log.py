@@ -19,10 +19,10 @@ from forensics.core.jsonvalue import decode, raw, text_of
 from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE, Payload, StepKind
 from forensics.errors import CorruptEvidenceError, UnknownFormatError
+from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, present, text
 from forensics.formats.shared.lines import BOM, Line, lines
 from forensics.formats.shared.mcp_messages import CLIENT, SERVER, Rpc, headed, messages
-from forensics.formats.shared.telling import tool_facts
-from forensics.formats.shared.vocabulary import Fields, fields_of, is_text, items_of, present, text
+from forensics.formats.shared.messages.telling import tool_facts
 
 if TYPE_CHECKING:
     from forensics.core.build import TraceBuilder

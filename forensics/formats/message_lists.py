@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.formats.shared.chat import read_chat
-from forensics.formats.shared.chat_sniff import marks
+from forensics.formats.shared.messages.chat import read_chat
+from forensics.formats.shared.messages.chat_sniff import marks
 
 if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder

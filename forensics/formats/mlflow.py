@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 from forensics.core.build import Spot
 from forensics.core.jsonvalue import decode
 from forensics.errors import CorruptEvidenceError
-from forensics.formats.shared.chat import bad_line
-from forensics.formats.shared.conversation import Locate, nowhere
 from forensics.formats.shared.document import note_cut, open_document
 from forensics.formats.shared.fields import fields_of, items_of, opens_with, present, text
-from forensics.formats.shared.lines import lines
+from forensics.formats.shared.lines import bad_line, lines
+from forensics.formats.shared.messages.conversation import Locate, nowhere
+from forensics.formats.shared.messages.telling import Finder, taint
 from forensics.formats.shared.mlflow_spans import span_of
 from forensics.formats.shared.span_walk import walk_spans
 from forensics.formats.shared.spans import hex_id
-from forensics.formats.shared.telling import Finder, taint
 
 if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder

@@ -17,9 +17,6 @@ from forensics.core.jsonvalue import canonical, decode
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import NOWHERE, Boundary, StepKind
-from forensics.formats.shared.answers import Answer, read_answer
-from forensics.formats.shared.chat import bad_line
-from forensics.formats.shared.draft import UNSETTLED
 from forensics.formats.shared.fields import (
     as_object,
     fields_of,
@@ -30,10 +27,12 @@ from forensics.formats.shared.fields import (
     says_each_key_once,
     text,
 )
-from forensics.formats.shared.lines import Line, lines
+from forensics.formats.shared.lines import Line, bad_line, lines
+from forensics.formats.shared.messages.answers import Answer, read_answer
+from forensics.formats.shared.messages.draft import UNSETTLED
+from forensics.formats.shared.messages.telling import doubts_of, tell
+from forensics.formats.shared.messages.vocabulary import parse_message
 from forensics.formats.shared.plain_records import TRACE_NAMES, Plans, Record, damage_of, kind_of, may_be_calls
-from forensics.formats.shared.telling import doubts_of, tell
-from forensics.formats.shared.vocabulary import parse_message
 from forensics.formats.shared.wholeness import (
     arguments_damage,
     cut_short,

@@ -17,40 +17,41 @@ if TYPE_CHECKING:
 
     from forensics.formats.shared.source import Source
 
-_SHIPPED: dict[str, str] = {
-    "fastaiagent-db": "forensics.formats.fastaiagent_db",
-    "fastaiagent-json": "forensics.formats.fastaiagent_json",
-    "otlp": "forensics.formats.otlp",
-    "otel-spans": "forensics.formats.span_list",
-    "jaeger": "forensics.formats.jaeger",
-    "openai-chat": "forensics.formats.message_lists:OPENAI_CHAT",
-    "openai-responses": "forensics.formats.message_lists:OPENAI_RESPONSES",
+SHIPPED: dict[str, str] = {
+    "agentdojo": "forensics.formats.agentdojo",
     "anthropic-messages": "forensics.formats.message_lists:ANTHROPIC_MESSAGES",
-    "gemini": "forensics.formats.message_lists:GEMINI",
+    "atif": "forensics.formats.atif",
     "claude-code": "forensics.formats.claude_code",
+    "cline": "forensics.formats.cline",
     "codex-cli": "forensics.formats.codex_cli",
     "copilot-cli": "forensics.formats.copilot_cli",
-    "openai-agents-traces": "forensics.formats.agents_traces",
-    "openai-agents-runstate": "forensics.formats.agents_runstate",
-    "vcr-cassette": "forensics.formats.vcr_cassette",
-    "mcp-jsonrpc": "forensics.formats.mcp_log",
+    "event-log": "forensics.formats.plain",
+    "fastaiagent-db": "forensics.formats.fastaiagent_db",
+    "fastaiagent-json": "forensics.formats.fastaiagent_json",
+    "gemini": "forensics.formats.message_lists:GEMINI",
+    "google-adk": "forensics.formats.adk_session",
+    "inspect": "forensics.formats.inspect_ai",
+    "jaeger": "forensics.formats.jaeger",
+    "langfuse": "forensics.formats.langfuse",
     "langgraph-db": "forensics.formats.langgraph_db",
     "langgraph-history": "forensics.formats.langgraph_history",
     "langsmith": "forensics.formats.langsmith",
-    "langfuse": "forensics.formats.langfuse",
-    "event-log": "forensics.formats.plain",
-    "agentdojo": "forensics.formats.agentdojo",
-    "inspect": "forensics.formats.inspect_ai",
+    "mcp-jsonrpc": "forensics.formats.mcp_log",
+    "mini-swe-agent": "forensics.formats.mini_swe",
+    "mlflow": "forensics.formats.mlflow",
+    "openai-agents-runstate": "forensics.formats.agents_runstate",
+    "openai-agents-traces": "forensics.formats.agents_traces",
+    "openai-chat": "forensics.formats.message_lists:OPENAI_CHAT",
+    "openai-responses": "forensics.formats.message_lists:OPENAI_RESPONSES",
+    "otel-spans": "forensics.formats.span_list",
+    "otlp": "forensics.formats.otlp",
+    "sweagent": "forensics.formats.swe_agent",
     "tau1": "forensics.formats.tau1",
     "tau2": "forensics.formats.tau2",
     "temporal": "forensics.formats.temporal",
-    "mlflow": "forensics.formats.mlflow",
-    "mini-swe-agent": "forensics.formats.mini_swe",
-    "sweagent": "forensics.formats.swe_agent",
-    "cline": "forensics.formats.cline",
-    "google-adk": "forensics.formats.adk_session",
-    "atif": "forensics.formats.atif",
+    "vcr-cassette": "forensics.formats.vcr_cassette",
 }
+"""Where the reader of each format is. The `readers` contract, README and the reference are compared with this list."""
 _ARCHIVES = {"zip": ("inspect",)}
 ENTRY_POINTS = "forensics.formats"
 _REGISTERED: dict[str, Reader] = {}
@@ -60,14 +61,14 @@ _SURE = 70
 
 def names() -> tuple[str, ...]:
     """The names of every format, shipped ones first."""
-    return (*_SHIPPED, *_third_parties())
+    return (*SHIPPED, *_third_parties())
 
 
 def register(own: Reader) -> None:
     """Add a reader to this process, as an entry point of the group would. Raises ConfigurationError for the name of a
     shipped one.
     """
-    if own.NAME in _SHIPPED:
+    if own.NAME in SHIPPED:
         message = f"{own.NAME} is the name of a shipped format"
         raise ConfigurationError(message, hint="give the reader a NAME of its own")
     _REGISTERED[own.NAME] = own
@@ -80,12 +81,12 @@ def _third_parties() -> tuple[str, ...]:
     from importlib.metadata import entry_points
 
     installed = {e.name for e in entry_points(group=ENTRY_POINTS)}
-    return tuple(sorted((installed | _REGISTERED.keys()) - _SHIPPED.keys()))
+    return tuple(sorted((installed | _REGISTERED.keys()) - SHIPPED.keys()))
 
 
 def reader(name: str) -> Reader:
     """The reader of that name. Raises UnknownFormatError with the list of names."""
-    shipped = _SHIPPED.get(name)
+    shipped = SHIPPED.get(name)
     if shipped is not None:
         return cast("Reader", pkgutil.resolve_name(shipped))
     if name in _REGISTERED:
@@ -107,7 +108,7 @@ def is_an_archive(source: Source, kind: str) -> bool:
 def recognise(source: Source) -> Reader:
     """The reader for this evidence. Raises UnknownFormatError or AmbiguousFormatError, with what was seen."""
     look = look_at(source)
-    best = _scores(look, tuple(_SHIPPED))
+    best = _scores(look, tuple(SHIPPED))
     if not best or best[0][0] < _SURE:
         best = sorted((*best, *_scores(look, _third_parties())), key=_best_first)
     if not best:

@@ -15,8 +15,8 @@ from forensics.core.messages import Message, Part
 from forensics.core.trace import NOWHERE, StepKind
 from forensics.formats.shared.document import note_cut, open_document
 from forensics.formats.shared.fields import Fields, as_object, fields_of, is_true, items_of, present, text
-from forensics.formats.shared.telling import Doubts, Finder, taint, tell
-from forensics.formats.shared.vocabulary import parse_message
+from forensics.formats.shared.messages.telling import Doubts, Finder, taint, tell
+from forensics.formats.shared.messages.vocabulary import parse_message
 
 if TYPE_CHECKING:
     from forensics.core.build import TraceBuilder

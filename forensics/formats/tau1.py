@@ -14,12 +14,11 @@ import msgspec
 from forensics.core.build import Spot
 from forensics.core.jsonvalue import decode, text_of
 from forensics.core.trace import NOWHERE, StepKind
-from forensics.formats.shared.chat import bad_line
 from forensics.formats.shared.document import note_cut, open_document
 from forensics.formats.shared.fields import fields_of, is_text, items_of, opens_with, present, text
-from forensics.formats.shared.lines import lines
-from forensics.formats.shared.telling import Doubts, Finder, taint, tell
-from forensics.formats.shared.vocabulary import parse_message
+from forensics.formats.shared.lines import bad_line, lines
+from forensics.formats.shared.messages.telling import Doubts, Finder, taint, tell
+from forensics.formats.shared.messages.vocabulary import parse_message
 
 if TYPE_CHECKING:
     from forensics.core.messages import Message

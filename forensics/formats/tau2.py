@@ -19,8 +19,8 @@ from forensics.core.trace import StepKind
 from forensics.errors import UnknownFormatError
 from forensics.formats.shared.document import note_cut, open_document
 from forensics.formats.shared.fields import as_object, fields_of, is_true, items_of, opens_with, present, text
-from forensics.formats.shared.telling import Doubts, Finder, Offers, taint, tell
-from forensics.formats.shared.vocabulary import joined, parse_message
+from forensics.formats.shared.messages.telling import Doubts, Finder, Offers, taint, tell
+from forensics.formats.shared.messages.vocabulary import joined, parse_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,9 +12,9 @@ import msgspec
 
 from forensics.formats.shared.document import note_cut, open_document
 from forensics.formats.shared.fields import fields_of, items_of, opens_with, present
-from forensics.formats.shared.telling import Finder, taint
-from forensics.formats.shared.temporal_payloads import event_of, snake
-from forensics.formats.shared.temporal_walk import HistoryWalk
+from forensics.formats.shared.messages.telling import Finder, taint
+from forensics.formats.shared.temporal.payloads import event_of, snake
+from forensics.formats.shared.temporal.walk import HistoryWalk
 
 if TYPE_CHECKING:
     from forensics.core.build import Spot, TraceBuilder
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from forensics.formats.shared.fields import Fields
     from forensics.formats.shared.reader import Look
     from forensics.formats.shared.source import Source
-    from forensics.formats.shared.temporal_payloads import Event
+    from forensics.formats.shared.temporal.payloads import Event
 
 NAME = "temporal"
 ABOUT = "Temporal workflow history (JSON): activities, child workflows, the model requests of agent plugins"

@@ -15,10 +15,10 @@ from forensics.core.build import Spot
 from forensics.core.findings import finding
 from forensics.core.jsonvalue import decode
 from forensics.errors import CorruptEvidenceError
-from forensics.formats.shared.cassette_walk import Cassette
+from forensics.formats.shared.cassettes.recorded_http import HAR, LISTS, exchange_of
+from forensics.formats.shared.cassettes.walk import Cassette
 from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, opens_with
 from forensics.formats.shared.lines import BOM
-from forensics.formats.shared.recorded_http import HAR, LISTS, exchange_of
 from forensics.formats.shared.yaml_text import Extent, YamlText, read_yaml
 
 if TYPE_CHECKING:

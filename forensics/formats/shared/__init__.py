@@ -1,1 +1,1 @@
-"""What do several readers need? Sources of bytes, JSON lines, and the vocabularies of messages."""
+"""What do several readers need? Sources of bytes, documents and lines of JSON, spans; a package for each family."""

@@ -17,9 +17,8 @@ from forensics.core.evidence import Severity
 from forensics.core.findings import finding
 from forensics.core.jsonvalue import Decoded, decode
 from forensics.core.limits import limits
-from forensics.formats.shared.chat import bad_line
 from forensics.formats.shared.fields import Fields, fields_of
-from forensics.formats.shared.lines import Line, lines
+from forensics.formats.shared.lines import Line, bad_line, lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

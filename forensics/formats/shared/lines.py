@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.core.build import Spot
 from forensics.core.limits import exceeded, limits
+from forensics.formats.shared.wholeness import REDACTED, holds_redaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from forensics.core.reading import EvidenceBuilder
     from forensics.formats.shared.source import Source
 
 BOM = b"\xef\xbb\xbf"
@@ -46,3 +49,11 @@ def lines(source: Source) -> Iterator[Line]:
         if stop > position and (data[position] not in _BLANK or bytes(data[position:stop]).strip(_BLANK)):
             yield Line(number, position, data[position:stop])
         position = end + 1
+
+
+def bad_line(build: EvidenceBuilder, line: Line, place: int, message: str) -> None:
+    """A line that can't be read: by NUL bytes, by a redaction that broke it, or otherwise."""
+    data = bytes(line.data)
+    build.bad_line(line.number, "nul_padding" if b"\x00" in data else "malformed_line", message, Spot(place))
+    if holds_redaction(data):
+        build.once(REDACTED, f"line {line.number} was broken by what replaced a value in it", Spot(place))

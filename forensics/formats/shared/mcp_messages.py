@@ -13,7 +13,7 @@ import msgspec
 
 from forensics.core.jsonvalue import text_of
 from forensics.core.times import nanoseconds
-from forensics.formats.shared.vocabulary import Fields, fields_of, is_text, items_of, present, text
+from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, present, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

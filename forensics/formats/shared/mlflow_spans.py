@@ -10,7 +10,6 @@ import msgspec
 
 from forensics.core.jsonvalue import decode, raw, text_of
 from forensics.core.trace import NOWHERE, Payload
-from forensics.formats.shared.conversation import LISTS
 from forensics.formats.shared.fields import (
     Fields,
     as_object,
@@ -21,6 +20,7 @@ from forensics.formats.shared.fields import (
     present,
     text,
 )
+from forensics.formats.shared.messages.conversation import LISTS
 from forensics.formats.shared.spans import Event, Span, hex_id, nanoseconds
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from forensics.formats.shared.fields import fields_of, items_of
 from forensics.formats.shared.lines import lines
 from forensics.formats.shared.mending import mend
-from forensics.formats.shared.vocabulary import fields_of, items_of
 
 if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder

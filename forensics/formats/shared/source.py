@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from forensics.core.limits import exceeded, limits
 from forensics.errors import EvidenceError
-from forensics.formats.shared.unwrap import Note, unwrap
+from forensics.formats.shared.packed.unwrap import Note, unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

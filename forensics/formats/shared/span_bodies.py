@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from forensics.core.jsonvalue import canonical, decode, text_of
-from forensics.formats.shared.answers import Answer, read_answer
 from forensics.formats.shared.fields import Fields, as_object, fields_of, is_text, items_of, opens_with, present
-from forensics.formats.shared.vocabulary import parse_message
+from forensics.formats.shared.messages.answers import Answer, read_answer
+from forensics.formats.shared.messages.vocabulary import parse_message
 
 if TYPE_CHECKING:
     from forensics.core.trace import Payload

@@ -13,16 +13,9 @@ import msgspec
 from forensics.core.jsonvalue import canonical, decode, raw, text_of
 from forensics.core.messages import Doubt, Message, Part
 from forensics.formats.shared import span_names as names
+from forensics.formats.shared.fields import fields_of, is_text, items_of
+from forensics.formats.shared.messages.vocabulary import content_key, in_place, joined, parse_message
 from forensics.formats.shared.span_bodies import read_request, read_response
-from forensics.formats.shared.vocabulary import (
-    content_key,
-    fields_of,
-    in_place,
-    is_text,
-    items_of,
-    joined,
-    parse_message,
-)
 from forensics.formats.shared.wholeness import arguments_damage, result_damage
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from forensics.api import examine
 from forensics.core.jsonvalue import text_of
 from forensics.core.trace import Boundary, Outcome, StepKind
 from forensics.errors import EvidenceError, UnknownFormatError
-from forensics.formats.shared import unpacking
+from forensics.formats.shared.packed import unpacking
 from tests.unit.formats.conftest import read_evidence
 
 if TYPE_CHECKING:

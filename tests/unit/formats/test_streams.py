@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from forensics.formats.shared.streams import Streamed, is_event_stream, read_binary, read_events, read_pieces
+from forensics.formats.shared.messages.streams import Streamed, is_event_stream, read_binary, read_events, read_pieces
 from tests.unit.formats.conftest import read_evidence
 
 if TYPE_CHECKING:

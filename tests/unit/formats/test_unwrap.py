@@ -10,8 +10,8 @@ import pytest
 from forensics.api import examine
 from forensics.core.limits import Limits, under
 from forensics.errors import CorruptEvidenceError, LimitExceededError
+from forensics.formats.shared.packed.unwrap import unwrap
 from forensics.formats.shared.source import open_source
-from forensics.formats.shared.unwrap import unwrap
 
 if TYPE_CHECKING:
     from pathlib import Path

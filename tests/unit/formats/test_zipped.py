@@ -13,10 +13,10 @@ from forensics.core.evidence import Evidence
 from forensics.core.limits import Limits, under
 from forensics.core.reading import EvidenceBuilder
 from forensics.errors import EvidenceError, LimitExceededError
-from forensics.formats.shared import unpacking
+from forensics.formats.shared.packed import unpacking
+from forensics.formats.shared.packed.unpacking import Budget, unpack
+from forensics.formats.shared.packed.zipped import content_of, note_names, open_archive
 from forensics.formats.shared.source import Source, open_source
-from forensics.formats.shared.unpacking import Budget, unpack
-from forensics.formats.shared.zipped import content_of, note_names, open_archive
 
 if TYPE_CHECKING:
     from pathlib import Path

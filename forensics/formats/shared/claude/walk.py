@@ -1,0 +1,479 @@
+"""What does a Claude Code session tell, record by record? The walk over its records, whatever container held them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.build import Lane, Spot
+from forensics.core.evidence import Severity
+from forensics.core.findings import finding
+from forensics.core.jsonvalue import text_of
+from forensics.core.times import nanoseconds
+from forensics.core.trace import NOWHERE, Boundary, Payload, StepKind
+from forensics.formats.shared.claude.history import Again, Chain, digest_of, is_result
+from forensics.formats.shared.claude.lines import Record, read_line, read_record
+from forensics.formats.shared.claude.outcomes import INTERRUPTION, outcome
+from forensics.formats.shared.fields import Fields, fields_of, is_text, is_true, present, text
+from forensics.formats.shared.messages.vocabulary import joined
+
+if TYPE_CHECKING:
+    from forensics.core.build import TraceBuilder
+    from forensics.core.reading import EvidenceBuilder
+    from forensics.formats.shared.lines import Line
+
+MAIN = "main"
+_DIGITS = 16  # a count of tokens with as many is none
+_LARGE = 1 << 20  # bytes of a record that are named as large
+_SUB_AGENT_TOOLS = frozenset({"Task", "Agent"})
+_SURROUNDINGS = ("cwd", "gitBranch", "sessionId", "session_id")  # where the run began, as its first record says
+_MCP = "mcp__"
+_UNNAMED = "default"  # what the SDK sends before it knows the session
+_CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
+
+
+class _Open(msgspec.Struct):
+    """A lane while the session is read, with its latest turn: the `message.id` that its pieces share, what they said,
+    how many calls they asked for and how they say that they ended.
+    """
+
+    lane: Lane
+    turn: int = NOWHERE
+    message: str = ""
+    texts: list[Payload] = []
+    spot: Spot = Spot(NOWHERE)
+    asked: int = 0
+    stop: str = ""
+
+
+class Session:
+    """The walk over one session."""
+
+    def __init__(self, build: EvidenceBuilder) -> None:
+        self.build = build
+        self.builder: TraceBuilder | None = None
+        self.early: list[tuple[Record, Spot]] = []
+        self.open: dict[str, _Open] = {}
+        self.again = Again()
+        self.chain = Chain()
+        self.roots: dict[str, str] = {}
+        self.chains = 0
+        self.starts: dict[str, int] = {}
+        self.prompts: dict[bytes, int] = {}
+        self.usage: dict[str, tuple[int, int]] = {}
+        self.ended: bool | None = None
+
+    # records -----------------------------------------------------------------------------------------------------
+
+    def line(self, line: Line) -> None:
+        """One line of the file: its records, and what of it can't be read."""
+        build, data = self.build, line.data
+        build.counts.lines += 1
+        found = read_line(data)
+        if found.error:
+            place = build.places.add(line=line.number, offset=line.offset, length=len(data))
+            code = "nul_padding" if found.nul else "malformed_line"
+            what = "storage damage" if found.nul else "no JSON object"
+            message = f"line {line.number} is {what} ({len(data)} bytes at offset {line.offset}): {found.error}"
+            build.bad_line(line.number, code, message, Spot(place))
+        for record in found.records:
+            place = build.places.add(line=line.number, offset=line.offset + record.offset, length=record.length)
+            self._note_size(record, Spot(place))
+            self._record(record, Spot(place))
+        if found.glued or (found.error and found.records):
+            self._recovered(line, len(found.records))
+
+    def item(self, raw: Payload, spot: Spot) -> None:
+        """One message of a recording that is one document."""
+        fields = fields_of(raw)
+        wrapped = "direction" in fields and "message" in fields
+        one = read_record(fields["message"] if wrapped else raw)
+        if isinstance(one, str):
+            self.build.gap("malformed_line", f"a message of the recording is no record: {one}", spot)
+            return
+        self._record(one, spot.down("/message") if wrapped else spot)
+
+    def _recovered(self, line: Line, count: int) -> None:
+        build = self.build
+        build.counts.recovered_records += count
+        place = build.places.add(line=line.number, offset=line.offset, length=len(line.data))
+        message = f"line {line.number} is no JSON object; {count} records were read out of it"
+        build.found(finding("recovered_record", message, locators=(build.places.locator(place),)))
+
+    def _note_size(self, record: Record, spot: Spot) -> None:
+        if record.length > _LARGE:
+            size = f"{record.length / 1e6:.1f} MB"
+            message = f"records of more than a megabyte, the first of {size}: images and long outputs stand in the file"
+            self.build.once("large_payload", message, spot)
+
+    def _record(self, record: Record, spot: Spot) -> None:
+        """Tell a record; what stands before the first that names the session waits for its name."""
+        self.build.counts.records += 1
+        if self.builder is None:
+            name = _trace_id(record.fields)
+            if not name:
+                self.early.append((record, spot))
+                return
+            self._begin(name)
+        self._tell(record, spot)
+
+    def _begin(self, name: str) -> None:
+        self.builder = self.build.trace(name)
+        for record, spot in self.early:
+            self._tell(record, spot)
+        self.early.clear()
+
+    def _tell(self, record: Record, spot: Spot) -> None:
+        tainted = self._faults(record, spot)
+        fields, trace = record.fields, self._builder().trace
+        if not trace.surroundings and not trace.calls:
+            trace.surroundings = [fields[name] for name in _SURROUNDINGS if name in fields]
+        spot = Spot(spot.place, spot.pointer, nanoseconds(present(fields, "timestamp")))
+        if self.again.is_again(record, self._waits):
+            self.again.note(self.build.places.locator(spot.place, spot.pointer))
+            return
+        if self.chain.note(record):
+            message = "the record that this one follows is not in the file: what stood between is lost"
+            self._builder().gap("evidence_gap", message, spot)
+        _KINDS.get(record.kind, Session.bookkeeping)(self, record, spot, tainted)
+
+    def _faults(self, record: Record, spot: Spot) -> str | None:
+        """Note what the record says in two ways; lone surrogates are named once, they harm nothing here."""
+        loud = tuple(f for f in record.faults if f.code != "lone_surrogate")
+        if len(loud) < len(record.faults):
+            message = "texts with lone surrogates (bytes of another encoding); each is kept and shown as an escape"
+            self.build.once("lone_surrogate", message, spot, severity=Severity.INFO)
+        return self.build.faults(loud, spot)
+
+    def _waits(self, call_id: str) -> bool:
+        """Whether a call with that id has no answer yet, in any lane."""
+        return any(one.lane.unshown.with_id(call_id) is not None for one in self.open.values())
+
+    def close(self) -> None:
+        """Tell what can be told only at the end."""
+        if self.builder is None:
+            if self.early:
+                self._begin("session")
+            else:
+                return
+        for one in self.open.values():
+            self._end_turn(one)
+        self.again.tell(self.build)
+        self.build.counts.branches = self.chain.branches
+        trace = self._builder().trace
+        trace.ended_normally = self.ended
+        if self.chain.begins_elsewhere and not trace.calls:
+            self.build.records_calls = False  # the calls of this run may stand in the file that holds its beginning
+
+    def _builder(self) -> TraceBuilder:
+        assert self.builder is not None  # noqa: S101 - a record is told only after the trace has begun
+        return self.builder
+
+    # lanes -------------------------------------------------------------------------------------------------------
+
+    def _lane(self, record: Record, spot: Spot) -> _Open:
+        """The lane of a record, begun with a step of its own where it is that of a sub-agent."""
+        name = self._agent(record)
+        one = self.open.get(name)
+        if one is None:
+            one = self.open[name] = _Open(self._builder().lane(name, name))
+            if name != MAIN and MAIN in self.open:
+                parent = self._asked_for(record)
+                self._builder().step(StepKind.AGENT, spot, name=name, agent=name, parent=parent)
+        return one
+
+    def _agent(self, record: Record) -> str:
+        """Whose record it is: the main agent's, or a sub-agent's by its id, its call, or the root of its side chain."""
+        under = text(record.fields, "parent_tool_use_id")
+        if under:
+            return f"agent-{under}"
+        if not record.aside:
+            return MAIN
+        agent = text(record.fields, "agentId")
+        if agent:
+            return f"agent-{agent}"
+        if not record.parent or not self.chains:
+            self.chains += 1
+        name = self.roots.get(record.parent, f"sidechain-{self.chains}")
+        self.roots[record.uuid] = name
+        return name
+
+    def _asked_for(self, record: Record) -> int:
+        """The step of the call that started a sub-agent: by its recorded id, else by the words of the prompt."""
+        called = text(record.fields, "parent_tool_use_id", "parentToolUseID")
+        if called:
+            return self.starts.get(called, NOWHERE)
+        content = record.content
+        said = "" if content is None or not is_text(content) else text_of(content)
+        return self.prompts.get(_prompt_key(said), NOWHERE)
+
+    # what the model said -----------------------------------------------------------------------------------------
+
+    def assistant(self, record: Record, spot: Spot, tainted: str | None) -> None:
+        """A piece of a model turn: texts and calls. What the harness said in the model's place is no turn."""
+        calls = any(map(_is_call, record.kinds))
+        model = text(record.message, "model")
+        if model == "<synthetic>" and not calls:
+            self._synthetic(record, spot)
+            return
+        one = self._lane(record, spot)
+        key = text(record.message, "id") or text(record.fields, "requestId")
+        if not key or key != one.message:
+            self._end_turn(one)
+            turn = self._builder().turn(one.lane, spot, model=model)
+            one.turn, one.message, one.texts, one.spot, one.asked = turn, key, [], spot, 0
+            if key:
+                self._builder().trace.named_turns.add(turn)
+        one.stop = text(record.message, "stop_reason") or one.stop
+        self._say(one, record, spot, tainted)
+        self._count(key, record.message)
+
+    def _say(self, one: _Open, record: Record, spot: Spot, tainted: str | None) -> None:
+        content = record.content
+        if content is not None and is_text(content):
+            one.texts.append(content)
+        for index, (kind, (raw, fields)) in enumerate(zip(record.kinds, record.blocks, strict=True)):
+            at = spot.down(f"/message/content/{index}")
+            if _is_call(kind):
+                self._ask(one, fields, at, tainted)
+            elif is_result(kind):
+                self._answer(one, fields, at, record.fields, tainted)
+            else:
+                one.texts.extend(_words(raw, fields))
+
+    def _ask(self, one: _Open, fields: Fields, spot: Spot, tainted: str | None) -> None:
+        tool, call_id = text(fields, "name"), text(fields, "id") or None
+        arguments = present(fields, "input")
+        if call_id and self._asked_already(one, tool, call_id, arguments):
+            return
+        one.asked += 1
+        row = self._builder().request(
+            one.lane,
+            one.turn,
+            tool,
+            call_id,
+            arguments,
+            spot,
+            boundary=_boundary(tool, text(fields, "type")),
+            server=_server(tool),
+            tainted=tainted,
+        )
+        if tool in _SUB_AGENT_TOOLS and arguments is not None:
+            step = self._builder().trace.calls[row].step
+            self.starts[call_id or ""] = step
+            self.prompts[_prompt_key(text(fields_of(arguments), "prompt"))] = step
+
+    def _asked_already(self, one: _Open, tool: str, call_id: str, arguments: Payload | None) -> bool:
+        """Whether an earlier piece of this turn asked for this very call."""
+        calls = self._builder().trace.calls
+        held = (calls[row] for row in one.lane.calls.get(call_id, ()))
+        return any(c.turn == one.turn and c.tool == tool and c.arguments == arguments for c in held)
+
+    def _end_turn(self, one: _Open) -> None:
+        if one.turn < 0:
+            return
+        builder = self._builder()
+        builder.words(one.turn, joined(one.texts))
+        if one.stop == "tool_use" and not one.asked:
+            builder.gap("evidence_gap", "the turn ended to call tools and shows none", one.spot)
+        elif one.stop in _CUT:
+            builder.gap("evidence_gap", f"the model's output was cut ({one.stop})", one.spot)
+        one.turn, one.stop, one.texts = NOWHERE, "", []
+
+    def _synthetic(self, record: Record, spot: Spot) -> None:
+        failed = is_true(record.fields, "isApiErrorMessage")
+        kind = StepKind.ERROR if failed else StepKind.OTHER
+        one = self._lane(record, spot)
+        self._builder().step(kind, spot, name="synthetic", agent=one.lane.agent, payload=_said(record))
+
+    def _count(self, key: str, message: Fields) -> None:
+        """Tokens, once for each message: its pieces repeat the usage, the last with the final numbers."""
+        usage = present(message, "usage")
+        if usage is None:
+            return
+        fields = fields_of(usage)
+        now = (_number(fields, "input_tokens"), _number(fields, "output_tokens"))
+        before = self.usage.get(key, (0, 0))
+        counts = self.build.counts
+        counts.input_tokens += max(0, now[0] - before[0])
+        counts.output_tokens += max(0, now[1] - before[1])
+        if key:
+            self.usage[key] = (max(now[0], before[0]), max(now[1], before[1]))
+
+    # what the model was shown ------------------------------------------------------------------------------------
+
+    def user(self, record: Record, spot: Spot, tainted: str | None) -> None:
+        """What the model is shown: results to their calls, then what the person or the harness said."""
+        one = self._lane(record, spot)
+        results = [index for index, kind in enumerate(record.kinds) if is_result(kind)]
+        for index in results:
+            at = spot.down(f"/message/content/{index}")
+            self._answer(one, record.blocks[index][1], at, record.fields, tainted)
+        said = _said(record)
+        if said is None and results:
+            return
+        meta = is_true(record.fields, "isMeta")
+        summary = is_true(record.fields, "isCompactSummary")
+        name = "compact summary" if summary else "interruption" if _is_interruption(said) else "meta" if meta else ""
+        kind = StepKind.SYSTEM if meta and not summary else StepKind.USER
+        step = self._builder().step(kind, spot, name=name, agent=one.lane.agent, payload=said)
+        if summary:
+            self._compacted(step, spot)
+
+    def _answer(self, one: _Open, fields: Fields, spot: Spot, marks: Fields, tainted: str | None) -> None:
+        told = outcome(fields, present(marks, "toolUseResult", "tool_use_result"), marks)
+        self._builder().show(
+            one.lane,
+            text(fields, "tool_use_id") or None,
+            "",
+            present(fields, "content", "output"),
+            spot,
+            failed=told.failed,
+            denied=told.denied,
+            unsettled=told.unsettled,
+            tainted=tainted,
+        )
+
+    def _compacted(self, step: int, spot: Spot) -> None:
+        """The model goes on from a summary; the records before it stand in the file all the same."""
+        builder = self._builder()
+        if any(f.code == "compacted_history" for f in builder.trace.findings):
+            return
+        message = "the history was compacted: from here on the model saw a summary of what stands before"
+        place = (self.build.places.locator(spot.place, spot.pointer),)
+        builder.note(finding("compacted_history", message, steps=(step,), locators=place, severity=Severity.INFO))
+
+    # everything else ---------------------------------------------------------------------------------------------
+
+    def bookkeeping(self, record: Record, spot: Spot, tainted: str | None) -> None:
+        """A record of the harness that the model is not shown: a step without text, so that nothing is lost."""
+        del tainted
+        name = record.kind or "record"
+        self._builder().step(StepKind.OTHER, spot, name=name, agent=MAIN)
+
+    def system(self, record: Record, spot: Spot, tainted: str | None) -> None:
+        """What the harness noted: errors of the API, compaction, hooks, commands."""
+        del tainted
+        subtype = text(record.fields, "subtype")
+        failed = subtype == "api_error"
+        said = present(record.fields, "error", "content") if failed or subtype == "local_command" else None
+        kind = StepKind.ERROR if failed else StepKind.OTHER
+        step = self._builder().step(kind, spot, name=subtype or "system", agent=MAIN, payload=said)
+        if subtype in ("compact_boundary", "microcompact_boundary"):
+            self._compacted(step, spot)
+
+    def attachment(self, record: Record, spot: Spot, tainted: str | None) -> None:
+        """What the harness put before the model beside the conversation: files, reminders, queued prompts."""
+        del tainted
+        one = self._lane(record, spot)
+        shown = present(record.fields, "attachment")
+        name = "attachment" if shown is None or is_text(shown) else text(fields_of(shown), "type") or "attachment"
+        self._builder().step(StepKind.SYSTEM, spot, name=name, agent=one.lane.agent, payload=shown)
+
+    def progress(self, record: Record, spot: Spot, tainted: str | None) -> None:
+        """News of a running tool; those of a sub-agent carry its own records."""
+        raw = present(record.fields, "data")
+        data = {} if raw is None or is_text(raw) else fields_of(raw)
+        inner = present(data, "message")
+        if text(data, "type") != "agent_progress" or inner is None or is_text(inner):
+            name = text(data, "type") or "progress"
+            self._builder().step(StepKind.OTHER, spot, name=name, agent=MAIN)
+            return
+        one = read_record(inner)
+        if isinstance(one, str) or one.kind not in ("user", "assistant"):
+            self.build.gap("evidence_gap", "a sub-agent's record inside a progress line can't be read", spot)
+            return
+        self._sub_agent(record, data, one, spot.down("/data/message"), tainted)
+
+    def _sub_agent(self, record: Record, data: Fields, inner: Record, spot: Spot, tainted: str | None) -> None:
+        if self.again.is_again(inner, self._waits):
+            self._builder().step(StepKind.OTHER, spot, name="agent_progress", agent=MAIN)
+            return
+        marks = {name: record.fields[name] for name in ("parentToolUseID",) if name in record.fields}
+        agent = {"agentId": data["agentId"]} if "agentId" in data else {}
+        own = msgspec.structs.replace(inner, fields={**inner.fields, **marks, **agent}, aside=True)
+        _KINDS[own.kind](self, own, spot, tainted)
+
+    def result(self, record: Record, spot: Spot, tainted: str | None) -> None:
+        """The SDK's last word: whether the run ended well. Its text repeats the last turn."""
+        self.bookkeeping(record, spot, tainted)
+        failed = is_true(record.fields, "is_error")
+        self.ended = not failed and text(record.fields, "subtype") == "success"
+        usage = present(record.fields, "usage")
+        if usage is not None:
+            counts, fields = self.build.counts, fields_of(usage)
+            counts.input_tokens = max(counts.input_tokens, _number(fields, "input_tokens"))
+            counts.output_tokens = max(counts.output_tokens, _number(fields, "output_tokens"))
+
+
+_Tell = Callable[[Session, Record, Spot, "str | None"], None]
+_KINDS: dict[str, _Tell] = {
+    "assistant": Session.assistant,
+    "user": Session.user,
+    "system": Session.system,
+    "progress": Session.progress,
+    "attachment": Session.attachment,
+    "result": Session.result,
+}
+
+
+# small things --------------------------------------------------------------------------------------------------------
+
+
+def _trace_id(fields: Fields) -> str:
+    """The session, and the sub-agent where the file is that of one."""
+    session = text(fields, "sessionId", "session_id")
+    if session == _UNNAMED:
+        return ""
+    agent = text(fields, "agentId")
+    if session and agent and is_true(fields, "isSidechain"):
+        return f"{session}.agent-{agent}"
+    return session
+
+
+def _is_call(kind: str) -> bool:
+    return kind.endswith("tool_use")
+
+
+def _boundary(tool: str, kind: str) -> Boundary:
+    if kind == "server_tool_use":
+        return Boundary.PROVIDER_TOOL
+    return Boundary.SUB_AGENT if tool in _SUB_AGENT_TOOLS else Boundary.TOOL
+
+
+def _server(tool: str) -> str | None:
+    """The MCP server in a name like `mcp__server__tool`."""
+    if not tool.startswith(_MCP):
+        return None
+    return tool.removeprefix(_MCP).partition("__")[0] or None
+
+
+def _words(raw: Payload, fields: Fields) -> list[Payload]:
+    """The text of a block; media and encrypted reasoning have none."""
+    if is_text(raw):
+        return [raw]
+    said = present(fields, "text", "thinking")
+    return [said] if said is not None and bytes(said) != b'""' else []
+
+
+def _said(record: Record) -> Payload | None:
+    """The text of a message without its calls and results."""
+    content = record.content
+    if content is not None and is_text(content):
+        return content
+    return joined([said for raw, fields in record.blocks for said in _words(raw, fields)])
+
+
+def _is_interruption(said: Payload | None) -> bool:
+    return said is not None and text_of(said).startswith(INTERRUPTION)
+
+
+def _prompt_key(prompt: str) -> bytes:
+    return digest_of(prompt.strip().encode("utf-8", "surrogatepass")) if prompt.strip() else b""
+
+
+def _number(fields: Fields, name: str) -> int:
+    raw = bytes(fields.get(name, b""))
+    return int(raw) if raw.isdigit() and len(raw) < _DIGITS else 0

@@ -1,0 +1,1 @@
+"""What does a Codex rollout tell? What became of its calls, and the walk."""

@@ -1,0 +1,371 @@
+"""What does one block, part or item of a message say: text, a call, a result, or something that may hide one?
+
+Tables of kinds with the readers they stand for; APIs add tools by kinds that end alike, so a kind that is not in the
+table is read by the end of its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from forensics.core.sanitise import one_line
+from forensics.core.trace import Boundary, Payload
+from forensics.formats.shared.fields import (
+    Fields,
+    call_marks,
+    fields_of,
+    is_text,
+    is_true,
+    items_of,
+    present,
+    spelled,
+    text,
+)
+from forensics.formats.shared.messages.draft import Draft, part_of
+
+
+def _tool_use(draft: Draft, fields: Fields, pointer: str) -> None:
+    by_agent = text(fields, "type").replace("-", "_") in _RUN_BY_THE_AGENT and not is_true(fields, "providerExecuted")
+    boundary = Boundary.TOOL if by_agent else Boundary.PROVIDER_TOOL
+    arguments = present(fields, "input", "arguments", "args")
+    recorded = text(fields, "id", "tool_use_id", "toolCallId")
+    draft.call(part_of(text(fields, "name", "toolName"), recorded, arguments, pointer, boundary), fields)
+
+
+_RUN_BY_THE_AGENT = frozenset({"tool_use", "tool_call"})
+
+
+def _tool_result(draft: Draft, fields: Fields, pointer: str) -> None:
+    content, failed = _tool_output(present(fields, "content", "output", "result"))
+    recorded = text(fields, "tool_use_id", "tool_call_id", "toolCallId")
+    draft.result(part_of(text(fields, "name", "toolName"), recorded, content, pointer), fields, failed=failed)
+
+
+def _tool_output(told: Payload | None) -> tuple[Payload | None, bool]:
+    """What a tool gave back, without the word for its kind that the Vercel AI SDK writes beside it (`{"type": "json",
+    "value": …}`), and whether that word says that it failed.
+    """
+    if told is None or bytes(memoryview(told)[:1]) != b"{":
+        return told, False
+    fields = fields_of(told)
+    kind = text(fields, "type")
+    if kind == "execution-denied":
+        return present(fields, "reason") or msgspec.Raw(b'"the execution was denied"'), True
+    if fields.keys() <= {"type", "value", "providerOptions"} and kind in _OUTPUTS:
+        return present(fields, "value"), kind.startswith("error")
+    return told, False
+
+
+_OUTPUTS = frozenset({"text", "json", "content", "error-text", "error-json"})
+
+
+def _genai_response(draft: Draft, fields: Fields, pointer: str) -> None:
+    payload = present(fields, "response", "result", "content")
+    draft.result(part_of(text(fields, "name"), text(fields, "id"), payload, pointer), fields)
+
+
+def _function_call(draft: Draft, fields: Fields, pointer: str) -> None:
+    kind = text(fields, "type")
+    arguments = present(fields, "arguments", "input", "action", "operation")
+    recorded = text(fields, "call_id") or text(fields, "id")
+    name = text(fields, "name") or kind.removesuffix("_call")
+    draft.call(part_of(name, recorded, arguments, pointer), fields, freeform=kind == "custom_tool_call")
+
+
+def _tool_search(draft: Draft, fields: Fields, pointer: str) -> None:
+    """A search for tools, by the provider or by the agent; what it found follows as an item of its own."""
+    ran_by = Boundary.PROVIDER_TOOL if text(fields, "execution") != "client" else Boundary.TOOL
+    recorded = text(fields, "call_id") or text(fields, "id")
+    draft.call(part_of("tool_search", recorded, present(fields, "arguments"), pointer, ran_by), fields)
+
+
+def _program(draft: Draft, fields: Fields, pointer: str) -> None:
+    """Code that the provider runs and that calls tools on its way; its result follows as an item of its own."""
+    recorded = text(fields, "call_id") or text(fields, "id")
+    draft.call(part_of("program", recorded, present(fields, "code"), pointer, Boundary.PROVIDER_TOOL), fields)
+
+
+def _provider_call(draft: Draft, fields: Fields, pointer: str) -> None:
+    """A tool that the provider ran: call and result stand in one item, or the result follows as an output item. One
+    that ended and shows none was not captured.
+    """
+    name = text(fields, "name") or text(fields, "type").removesuffix("_call")
+    recorded = text(fields, "call_id") or text(fields, "id")
+    arguments = present(fields, "arguments", "action", "queries", "code", "input", "operation")
+    draft.call(part_of(name, recorded, arguments, pointer, Boundary.PROVIDER_TOOL), fields)
+    output = present(fields, "output", "results", "outputs", "result")
+    error = present(fields, "error")
+    if output is not None or error is not None or text(fields, "status") in ("completed", "failed"):
+        told = output if output is not None else error
+        draft.result(part_of(name, recorded, told, pointer), fields, failed=output is None and error is not None)
+
+
+def _function_output(draft: Draft, fields: Fields, pointer: str) -> None:
+    output = present(fields, "output", "results", "result", "tools")
+    draft.result(part_of("", text(fields, "call_id", "id"), output, pointer), fields)
+
+
+def _plain_text(draft: Draft, fields: Fields, _pointer: str) -> None:
+    said = present(fields, "text", "content", "refusal", "thinking")
+    if said is not None:
+        draft.texts.append(draft.keep(said))
+
+
+def _reasoning(draft: Draft, fields: Fields, _pointer: str) -> None:
+    """Reasoning is the model's own and may hold values; summaries are read, encrypted content is not text."""
+    said = present(fields, "text", "thinking", "content", "summary")
+    if said is not None and bytes(said) not in (b"[]", b'""'):
+        draft.texts.append(draft.keep(said))
+
+
+def _media(draft: Draft, fields: Fields, pointer: str) -> None:
+    """Images, audio and files are no text; the step keeps its locator to them."""
+
+
+def _compaction(draft: Draft, fields: Fields, pointer: str) -> None:
+    draft.doubt("what was said before was replaced by a summary", pointer, "compacted_history")
+    _plain_text(draft, fields, pointer)
+
+
+_Block = Callable[[Draft, Fields, str], None]
+_BLOCKS: dict[str, _Block] = {
+    "text": _plain_text,
+    "input_text": _plain_text,
+    "output_text": _plain_text,
+    "refusal": _plain_text,
+    "thinking": _reasoning,
+    "redacted_thinking": _media,
+    "reasoning": _reasoning,
+    "tool_call": _tool_use,
+    "server_tool_call": _tool_use,
+    "tool_call_response": _genai_response,
+    "server_tool_call_response": _genai_response,
+    "function_call": _function_call,
+    "custom_tool_call": _function_call,
+    "local_shell_call": _function_call,
+    "shell_call": _function_call,
+    "apply_patch_call": _function_call,
+    "computer_call": _function_call,
+    "tool_search_call": _tool_search,
+    "tool_search_output": _function_output,
+    "program": _program,
+    "program_output": _function_output,
+}
+_FAMILIES: tuple[tuple[str, _Block], ...] = (
+    ("tool_use", _tool_use),
+    ("tool_result", _tool_result),
+    ("_call_output", _function_output),
+    ("_call", _provider_call),
+)
+"""What a kind that is not in the table means by the end of its name: APIs add tools that way."""
+_MEDIA_KINDS = "image image_url input_image input_audio audio document file input_file blob uri video container_upload"
+_MEDIA = frozenset(_MEDIA_KINDS.split())
+COMPACTED = frozenset({"compaction", "compaction_summary", "context_compaction"})
+"""Kinds that stand for a history which was replaced by a summary."""
+
+
+def _reader_of(kind: str) -> _Block | None:
+    kind = kind.replace("-", "_")
+    return _BLOCKS.get(kind) or next((reader for end, reader in _FAMILIES if kind.endswith(end)), None)
+
+
+def read_item(draft: Draft, fields: Fields, pointer: str) -> bool:
+    """Read an object by its type; False where that is not known."""
+    reader = _reader_of(text(fields, "type"))
+    if reader is None:
+        return False
+    reader(draft, fields, pointer)
+    return True
+
+
+def read_content(draft: Draft, fields: Fields) -> None:
+    """Read what a message says: its content, its parts, or its text."""
+    content = present(fields, "content")
+    if "role" not in fields and _reader_of(text(fields, "type")) is not None:
+        return
+    if draft.role == "tool" and content is not None and not _holds_results(content):
+        _tool_message(draft, fields, content)
+    elif content is not None:
+        _read_blocks(draft, content, "/content")
+    parts = present(fields, "parts")
+    if parts is not None:
+        _read_blocks(draft, parts, "/parts")
+    said = present(fields, "text")
+    if content is None and parts is None and said is not None and is_text(said):
+        draft.texts.append(draft.keep(said))
+
+
+def _holds_results(content: Payload) -> bool:
+    if is_text(content):
+        return False
+    return any(
+        text(fields_of(item), "type").replace("-", "_").endswith(("tool_result", "tool_call_response"))
+        for item in items_of(content)
+    )
+
+
+def _tool_message(draft: Draft, fields: Fields, content: Payload) -> None:
+    recorded = text(fields, "tool_call_id", "tool_use_id")
+    draft.result(part_of(text(fields, "name", "tool_name"), recorded, content, "/content"), fields)
+
+
+def _read_blocks(draft: Draft, content: Payload, pointer: str) -> None:
+    if is_text(content):
+        draft.texts.append(draft.keep(content))
+        return
+    if bytes(memoryview(content)[:1]) == b"{":
+        _read_block(draft, content, pointer)
+        return
+    for index, raw in enumerate(items_of(content)):
+        _read_block(draft, raw, f"{pointer}/{index}")
+
+
+def _read_block(draft: Draft, raw: Payload, pointer: str) -> None:
+    if is_text(raw):
+        draft.texts.append(draft.keep(raw))
+        return
+    fields = fields_of(raw)
+    kind = text(fields, "type")
+    if kind in COMPACTED:
+        _compaction(draft, fields, pointer)
+    elif kind in _MEDIA:
+        draft.media = True
+    elif read_item(draft, fields, pointer) or _read_named_part(draft, fields, pointer):
+        return
+    else:
+        draft.texts.append(draft.keep(raw))
+        if call_marks(fields):
+            draft.doubt(f"a block of a kind that is not known ({one_line(kind, 40)}) looks like a call", pointer)
+
+
+def _read_named_part(draft: Draft, fields: Fields, pointer: str) -> bool:
+    """A part of Gemini's or Bedrock's, which names its kind by its one member; several may stand in one."""
+    known = False
+    for name, raw in fields.items():
+        reader = _PARTS.get(name)
+        if reader is not None and raw != _NULL:
+            known = True
+            reader(draft, raw, pointer)
+    return known
+
+
+def _gemini_call(draft: Draft, raw: Payload, pointer: str) -> None:
+    inner = fields_of(raw)
+    arguments = present(inner, "args", "arguments")
+    draft.call(part_of(text(inner, "name"), text(inner, "id"), arguments, pointer), inner)
+
+
+def _gemini_response(draft: Draft, raw: Payload, pointer: str) -> None:
+    inner = fields_of(raw)
+    draft.result(part_of(text(inner, "name"), text(inner, "id"), present(inner, "response"), pointer), inner)
+
+
+def _gemini_code(draft: Draft, raw: Payload, pointer: str) -> None:
+    """Code that Gemini wrote and ran itself."""
+    recorded = text(fields_of(raw), "id")
+    draft.call(part_of(GEMINI_CODE, recorded, raw, pointer, Boundary.PROVIDER_TOOL), {}, freeform=True)
+
+
+def _gemini_code_result(draft: Draft, raw: Payload, pointer: str) -> None:
+    inner = fields_of(raw)
+    ended = text(inner, "outcome").upper().removeprefix("OUTCOME_")
+    draft.result(part_of(GEMINI_CODE, text(inner, "id"), raw, pointer), {}, failed=ended not in ("OK", ""))
+
+
+def _gemini_tool(draft: Draft, raw: Payload, pointer: str) -> None:
+    """A tool of Gemini's own that ran on the way."""
+    inner = fields_of(raw)
+    name = text(inner, "toolType", "tool_type", "name").lower()
+    arguments = present(inner, "args")
+    draft.call(part_of(name, text(inner, "id"), arguments, pointer, Boundary.PROVIDER_TOOL), inner)
+
+
+def _gemini_tool_response(draft: Draft, raw: Payload, pointer: str) -> None:
+    inner = fields_of(raw)
+    name = text(inner, "toolType", "tool_type", "name").lower()
+    draft.result(part_of(name, text(inner, "id"), present(inner, "response"), pointer), inner)
+
+
+def _bedrock_use(draft: Draft, raw: Payload, pointer: str) -> None:
+    inner = fields_of(raw)
+    draft.call(part_of(text(inner, "name"), text(inner, "toolUseId"), present(inner, "input"), pointer), inner)
+
+
+def _bedrock_result(draft: Draft, raw: Payload, pointer: str) -> None:
+    inner = fields_of(raw)
+    draft.result(part_of("", text(inner, "toolUseId"), present(inner, "content"), pointer), inner)
+
+
+def _bedrock_reasoning(draft: Draft, raw: Payload, _pointer: str) -> None:
+    told = present(fields_of(raw), "reasoningText")
+    said = None if told is None else present(fields_of(told), "text")
+    if said is not None:
+        draft.texts.append(draft.keep(said))
+
+
+def _gemini_text(draft: Draft, raw: Payload, _pointer: str) -> None:
+    draft.texts.append(draft.keep(raw))
+
+
+def _gemini_media(draft: Draft, _raw: Payload, _pointer: str) -> None:
+    """Media are no text."""
+    draft.media = True
+
+
+_NULL = msgspec.Raw(b"null")
+GEMINI_CODE = "code_execution"
+_Member = Callable[[Draft, Payload, str], None]
+_PARTS: dict[str, _Member] = {
+    "functionCall": _gemini_call, "function_call": _gemini_call,
+    "functionResponse": _gemini_response, "function_response": _gemini_response,
+    "executableCode": _gemini_code, "executable_code": _gemini_code,
+    "codeExecutionResult": _gemini_code_result, "code_execution_result": _gemini_code_result,
+    "toolCall": _gemini_tool, "tool_call": _gemini_tool,
+    "toolResponse": _gemini_tool_response, "tool_response": _gemini_tool_response,
+    "toolUse": _bedrock_use, "toolResult": _bedrock_result, "reasoningContent": _bedrock_reasoning,
+    "cachePoint": _gemini_media, "image": _gemini_media, "document": _gemini_media, "video": _gemini_media,
+    "inlineData": _gemini_media, "inline_data": _gemini_media,
+    "fileData": _gemini_media, "file_data": _gemini_media,
+    "text": _gemini_text,
+}  # fmt: skip
+
+
+def read_tool_calls(draft: Draft, fields: Fields) -> None:
+    """Read the calls that stand beside the content, wherever a library puts them."""
+    _read_listed_calls(draft, fields, "/tool_calls")
+    for name in fields.keys() - _SEEN:
+        if spelled(name) in _CALLS and bytes(fields[name]) not in _NOTHING:
+            draft.doubt(f"calls in a member that is not read ({one_line(name, 40)})", "")
+    legacy = present(fields, "function_call")
+    if legacy is not None and text(fields, "type") != "function_call":
+        _gemini_call(draft, legacy, "/function_call")
+    more = present(fields, "additional_kwargs")
+    if more is not None:
+        inner = fields_of(more)
+        _read_listed_calls(draft, inner, "/additional_kwargs/tool_calls")
+
+
+def _read_listed_calls(draft: Draft, fields: Fields, pointer: str) -> None:
+    calls = present(fields, "tool_calls")
+    if calls is None:
+        return
+    if bytes(memoryview(calls)[:1]) != b"[" and bytes(calls) not in _NOTHING:
+        draft.doubt("calls that are no list", pointer)
+    for index, raw in enumerate(items_of(calls)):
+        _read_tool_call(draft, fields_of(raw), f"{pointer}/{index}")
+
+
+_SEEN = frozenset({"role", "content", "tool_calls", "function_call", "tool_call_id", "name", "type", "parts", "id"})
+_CALLS = frozenset({"tool_calls", "tool_call", "function_call", "function_calls", "tool_use", "tool_uses"})
+_NOTHING = (b"null", b"[]", b"{}", b'""', b"false")
+
+
+def _read_tool_call(draft: Draft, fields: Fields, pointer: str) -> None:
+    inner_raw = present(fields, "function", "custom")
+    inner = fields_of(inner_raw) if inner_raw is not None and not is_text(inner_raw) else fields
+    name = text(inner, "name", "toolName") or text(fields, "function")
+    arguments = present(inner, "arguments", "args", "input", "parameters")
+    recorded = text(fields, "id", "call_id", "tool_call_id", "toolCallId")
+    draft.call(part_of(name, recorded, arguments, pointer), inner, freeform="custom" in fields)

@@ -1,0 +1,152 @@
+"""Whose message list is this? Marks that only one API's messages carry, counted over the first messages.
+
+A list without any mark (plain role and content) is OpenAI Chat, the common shape; the walk reads all four alike, so a
+wrong name here costs a label and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, present, text
+from forensics.formats.shared.messages.conversation import is_item, is_message
+
+if TYPE_CHECKING:
+    import msgspec
+
+    from forensics.formats.shared.reader import Look
+
+_BLOCKS = {
+    "tool_use": "anthropic-messages",
+    "tool_result": "anthropic-messages",
+    "thinking": "anthropic-messages",
+    "server_tool_use": "anthropic-messages",
+    "input_text": "openai-responses",
+    "output_text": "openai-responses",
+    "image_url": "openai-chat",
+}
+_ITEMS = frozenset(
+    {"function_call", "function_call_output", "reasoning", "custom_tool_call", "custom_tool_call_output"}
+)
+"""Items that stand a line for themselves in no other format."""
+_LISTS = ("messages", "contents", "input", "items")
+_WRAPPERS = ("request", "body")
+_BODIES = {"response": ("output", "responses_body"), "chat.completion": ("choices", "chat_body")}
+_LOOKED_AT = 40
+# Keys that say "another format": its messages are not the evidence, only a part of it.
+_FOREIGN = frozenset(
+    [
+        "$schemaVersion",
+        "answer_generation",
+        "app_name",
+        "conversation_id",
+        "dotted_order",
+        "eval",
+        "export_version",
+        "info",
+        "interactions",
+        "jsonrpc",
+        "mistake_agent",
+        "mode",
+        "parentUuid",
+        "projectHash",
+        "resourceSpans",
+        "run_type",
+        "schema_version",
+        "sessionId",
+        "simulations",
+        "spans",
+        "suite_name",
+        "task_id",
+        "traj",
+        "trajectory",
+        "trajectory_format",
+    ]
+)
+
+
+def marks(look: Look) -> dict[str, int]:
+    """Scores (0 to 100) of the four formats for this evidence."""
+    messages = _messages(look)
+    if not messages:
+        return {}
+    votes: dict[str, int] = {}
+    for fields in messages:
+        for name in _votes(fields):
+            votes[name] = votes.get(name, 0) + 1
+    if not votes:
+        return {"openai-chat": 45}
+    winner = max(votes, key=lambda name: (votes[name], name))
+    return {name: 80 if name == winner else 30 for name in votes}
+
+
+def _messages(look: Look) -> list[Fields]:
+    if look.document is not None:
+        return _of_object(look.document)
+    if look.array is not None:
+        return _of_array(look.array)
+    told = [found for fields in look.lines if (found := _of_object(fields))]
+    told += [found for items in look.line_arrays if (found := _of_array(items))]
+    if len(told) * 2 < len(look.lines) + len(look.line_arrays):
+        return []  # a few items of an API among records of another kind
+    return [message for messages in told for message in messages]
+
+
+def _of_object(fields: Fields) -> list[Fields]:
+    """The messages in an object: the object itself, those of a request that it wraps, a response body, or its lists."""
+    if _FOREIGN & fields.keys():
+        return []
+    if is_message(fields):
+        return [fields] if "role" in fields or text(fields, "type") in _ITEMS or "lc" in fields else []
+    return _wrapped(fields) or _body(fields) or _listed(fields)
+
+
+def _is_own_item(kind: str) -> bool:
+    """Whether a type is one that only Responses gives to an item (a message says its role)."""
+    return kind != "message" and is_item(kind)
+
+
+def _wrapped(fields: Fields) -> list[Fields]:
+    inner = (fields[name] for name in _WRAPPERS if name in fields and not is_text(fields[name]))
+    return next((found for raw in inner if (found := _of_object(fields_of(raw)))), [])
+
+
+def _body(fields: Fields) -> list[Fields]:
+    body = _BODIES.get(text(fields, "object"))
+    if body is not None and body[0] in fields:
+        return [{body[1]: fields[body[0]]}]
+    asked = present(fields, "input")
+    if asked is not None and is_text(asked) and present(fields, "model", "output") is not None:
+        return [{"responses_body": asked}]
+    return []
+
+
+def _listed(fields: Fields) -> list[Fields]:
+    lists = (fields[name] for name in _LISTS if name in fields and not is_text(fields[name]))
+    return next((found for raw in lists if (found := _of_array(items_of(raw)))), [])
+
+
+def _of_array(items: list[msgspec.Raw]) -> list[Fields]:
+    if items and bytes(items[0])[:1] == b"[":
+        return _of_array(items_of(items[0]))
+    messages = [fields_of(raw) for raw in items[:_LOOKED_AT]]
+    if messages and not any(is_message(m) for m in messages[:1]):
+        return _of_object(messages[0]) if messages[0].keys() & {"messages", "contents"} else []
+    return [m for m in messages if is_message(m) and not _FOREIGN & m.keys()]
+
+
+def _votes(fields: Fields) -> list[str]:
+    if "chat_body" in fields:
+        return ["openai-chat"]
+    if "responses_body" in fields or ("role" not in fields and _is_own_item(text(fields, "type"))):
+        return ["openai-responses"]
+    votes = []
+    if "parts" in fields and "role" in fields:
+        votes.append("gemini")
+    if "tool_calls" in fields or "tool_call_id" in fields or "lc" in fields:
+        votes.append("openai-chat")
+    content = fields.get("content")
+    if content is not None and not is_text(content):
+        kinds = (text(fields_of(block), "type") for block in items_of(content))
+        votes.extend(_BLOCKS[k] for k in kinds if k in _BLOCKS)
+    return votes

@@ -1,0 +1,243 @@
+"""What was one model shown, and what did it answer? One JSON value as a conversation: a list of messages, a request,
+or a request with its response, in the wrappings that logs give them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from forensics.core.messages import Doubt, Message
+from forensics.core.sanitise import one_line
+from forensics.core.trace import NOWHERE, Payload
+from forensics.formats.shared.fields import (
+    Fields,
+    as_object,
+    call_marks,
+    fields_of,
+    holds_a_call,
+    is_text,
+    items_of,
+    opens_with,
+    present,
+    text,
+)
+from forensics.formats.shared.messages.answers import BODIES, Answer, join_items, read_answer, read_body
+from forensics.formats.shared.messages.vocabulary import parse_message
+
+LISTS = ("messages", "contents", "input", "items", "history")
+_REQUESTS = ("request", "body", "req")
+_RESPONSES = ("response", "completion", "resp")
+_BESIDE = ("result", "output")
+_BODIES = ("output", "choices", "candidates")
+_TOOL_LISTS = ("tools", "functions")
+_TEXTS_ARE_THE_USERS = frozenset({"contents", "input"})
+_NULL = msgspec.Raw(b"null")
+
+Locate = Callable[[Payload], int]
+
+
+def nowhere(_raw: Payload) -> int:
+    """The place of a message that has none of its own: it stands in its line."""
+    return NOWHERE
+
+
+class Conversation(msgspec.Struct, frozen=True):
+    """One prompt with, perhaps, the answer to it; pointers are those of its place in the record. `error` is what the
+    model's API answered instead; `doubts` are what in the wrapping may hide something.
+    """
+
+    prompt: tuple[Message, ...] = ()
+    answer: tuple[Message, ...] = ()
+    tools: Payload | None = None
+    model: str = ""
+    trace_id: str = ""
+    usage: Payload | None = None
+    error: Payload | None = None
+    doubts: tuple[Doubt, ...] = ()
+    tools_pointer: str = "/tools"
+
+
+def is_message(fields: Fields) -> bool:
+    """Whether an object has the keys of one message (or one Responses item) of any vocabulary."""
+    kind = text(fields, "type")
+    return "role" in fields or "parts" in fields or "lc" in fields or is_item(kind) or kind in ("human", "ai")
+
+
+def is_item(kind: str) -> bool:
+    """Whether that is the type of an item of a Responses list."""
+    return kind in _ITEM_TYPES or (kind.endswith(("_call", "_call_output")) and kind != "tool_call")
+
+
+_ITEM_TYPES = frozenset({"message", "reasoning", "item_reference", "compaction"}) | {
+    "mcp_approval_request",
+    "mcp_approval_response",
+    "mcp_list_tools",
+    "tool_search_output",
+    "program",
+    "program_output",
+}
+
+
+def is_conversation(raw: Payload) -> bool:
+    """Whether a JSON value is a list of messages, a request or a response."""
+    if opens_with(raw, b"["):
+        return True
+    fields = fields_of(raw)
+    if is_message(fields):
+        return False
+    return any(k in fields for k in (*LISTS, *_REQUESTS, *_RESPONSES, *_BODIES))
+
+
+def parse_conversation(raw: Payload, locate: Locate = nowhere) -> Conversation:
+    """A list, a request, or a request with its response, as one conversation."""
+    if opens_with(raw, b"["):
+        return Conversation(_messages(raw, "", locate))
+    fields = fields_of(raw)
+    request, base = _request(fields)
+    answer = _answer(fields, request, base)
+    prompt = _prompt(request, base, locate)
+    return Conversation(
+        prompt=prompt,
+        answer=_unless_told(answer.messages, prompt),
+        tools=present(request, *_TOOL_LISTS),
+        tools_pointer=f"{base}/{next((name for name in _TOOL_LISTS if name in request), 'tools')}",
+        model=answer.model or text(request, "model"),
+        trace_id=text(fields, "id", "trace_id", "session_id", "conversation_id", "run_id"),
+        usage=answer.usage,
+        error=answer.error or _own_error(fields),
+        doubts=(
+            *answer.doubts,
+            *_held_elsewhere(request, base),
+            *_is_a_call_itself(fields),
+            *_untold_calls(fields, (*prompt, *answer.messages)),
+        ),
+    )
+
+
+# the request ---------------------------------------------------------------------------------------------------------
+
+
+def _request(fields: Fields) -> tuple[Fields, str]:
+    for name in _REQUESTS:
+        raw = fields.get(name)
+        if raw is not None and not is_text(raw):
+            inner = fields_of(raw)
+            if any(k in inner for k in LISTS):
+                return inner, f"/{name}"
+    return fields, ""
+
+
+def _prompt(request: Fields, base: str, locate: Locate) -> tuple[Message, ...]:
+    system = present(request, "system", "instructions", "systemInstruction", "system_instruction")
+    first = () if system is None else (_system_message(system, base),)
+    name = next((k for k in LISTS if k in request), None)
+    if name is None:
+        return first
+    listed = _listed(request[name], name, base, locate)
+    if name != "history" and present(request, "history") is not None:
+        listed = _with_history(_listed(request["history"], "history", base, locate), listed)
+    return first + listed
+
+
+def _listed(raw: Payload, name: str, base: str, locate: Locate) -> tuple[Message, ...]:
+    if is_text(raw):
+        return (parse_message(_as_user(raw), f"{base}/{name}"),)
+    if opens_with(raw, b"{"):
+        return (parse_message(raw, f"{base}/{name}"),)
+    return _messages(raw, f"{base}/{name}", locate, texts_are_the_users=name in _TEXTS_ARE_THE_USERS)
+
+
+def _with_history(history: tuple[Message, ...], listed: tuple[Message, ...]) -> tuple[Message, ...]:
+    """What was said before stands in front, unless the list repeats it."""
+    told = [m.key for m in history]
+    return listed if [m.key for m in listed[: len(told)]] == told else history + listed
+
+
+def _held_elsewhere(request: Fields, base: str) -> tuple[Doubt, ...]:
+    """A request that goes on with what the provider keeps: an id stands for the messages before."""
+    name = next((k for k in ("previous_response_id", "conversation") if present(request, k) is not None), None)
+    if name is None or opens_with(request[name], b"["):
+        return ()
+    return (Doubt(f"the history of this request is held elsewhere ({name})", f"{base}/{name}"),)
+
+
+def _is_a_call_itself(fields: Fields) -> tuple[Doubt, ...]:
+    """A record that was taken for a request by its input, and that names a tool with it."""
+    if "model" in fields or next((k for k in LISTS if k in fields), "") != "input" or not call_marks(fields):
+        return ()
+    return (Doubt("a record that looks like a call and not like a request"),)
+
+
+def _system_message(raw: Payload, base: str) -> Message:
+    fields = fields_of(raw) if bytes(raw)[:1] == b"{" else {"content": raw}
+    return parse_message(as_object({**fields, "role": msgspec.Raw(b'"system"')}), f"{base}/system")
+
+
+def _as_user(raw: Payload) -> Payload:
+    return as_object({"role": msgspec.Raw(b'"user"'), "content": raw})
+
+
+def _messages(raw: Payload, base: str, locate: Locate, *, texts_are_the_users: bool = False) -> tuple[Message, ...]:
+    found = []
+    for index, item in enumerate(items_of(raw)):
+        message = parse_message(_as_user(item) if is_text(item) else item, f"{base}/{index}")
+        if is_text(item) and not texts_are_the_users:
+            doubt = Doubt("an item that is only a text: who said it is not recorded")
+            message = msgspec.structs.replace(message, doubts=(*message.doubts, doubt))
+        found.append(msgspec.structs.replace(message, place=locate(item)))
+    return join_items(tuple(found), base)
+
+
+# the response --------------------------------------------------------------------------------------------------------
+
+
+def _answer(fields: Fields, request: Fields, base: str) -> Answer:
+    """The answer under one of the names of a response, in a body that is itself the record, or under a name that may
+    as well hold something else.
+    """
+    name = next((k for k in _RESPONSES if k in fields), None)
+    if name is not None and (fields[name] != _NULL or _own_error(fields) is None):
+        return read_answer(fields[name], f"/{name}")
+    own = {k: v for k, v in request.items() if k not in _BESIDE or opens_with(v, b"[")}
+    if any(k in own for k in _BODIES):
+        return read_body(own, base)
+    for beside in _BESIDE:
+        value = fields.get(beside)
+        if value is not None and any(BODIES & fields_of(one).keys() for one in _one_or_items(value)):
+            return read_answer(value, f"/{beside}")
+    return Answer()
+
+
+def _one_or_items(raw: Payload) -> list[Payload]:
+    return items_of(raw) if opens_with(raw, b"[") else [raw] if opens_with(raw, b"{") else []
+
+
+_NO_ANSWER = frozenset({*_REQUESTS, *_RESPONSES, *_TOOL_LISTS, "kwargs"})
+
+
+def _untold_calls(fields: Fields, told: tuple[Message, ...]) -> tuple[Doubt, ...]:
+    """Members beside what was read that hold calls which it does not: another list, another answer."""
+    read = next((k for k in LISTS if k in fields), "")
+    known = {(part.tool, part.recorded_id) for message in told for part in message.calls}
+    doubts = []
+    for name, value in fields.items():
+        if name == read or name in _NO_ANSWER or is_text(value) or not holds_a_call(value):
+            continue
+        calls = (part for message in read_answer(value, "").messages for part in message.calls)
+        if any(part.tool and (part.tool, part.recorded_id) not in known for part in calls):
+            doubts.append(Doubt(f"{one_line(name, 40)} holds calls that what is read does not", f"/{name}"))
+    return tuple(doubts)
+
+
+def _own_error(fields: Fields) -> Payload | None:
+    """The error beside a request that was not answered."""
+    error = present(fields, "error")
+    return None if error is None or bytes(error) in (b'""', b"{}", b"[]", b"false") else error
+
+
+def _unless_told(answer: tuple[Message, ...], prompt: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The answer, unless the list that it stands beside ends with it already."""
+    told = [(m.key, len(m.calls)) for m in answer]
+    return () if told and [(m.key, len(m.calls)) for m in prompt[-len(told) :]] == told else answer

@@ -1,0 +1,191 @@
+"""What does this message say, in whichever vocabulary it is written? OpenAI Chat and Responses, Anthropic Messages,
+Gemini contents, OpenTelemetry GenAI parts and LangChain dumps, told apart message by message from their own keys.
+
+Payloads stay views into the bytes they came from unless `keep` copies them (FORMATS section 0: five encodings of
+arguments, calls that stand twice in one message).
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.jsonvalue import canonical, decode, text_of, unfold, value_of
+from forensics.core.messages import MODEL_ROLES, Message, Part
+from forensics.core.sanitise import one_line
+from forensics.formats.shared.fields import (
+    Fields,
+    fields_of,
+    items_of,
+    present,
+    text,
+)
+from forensics.formats.shared.messages.blocks import COMPACTED, read_content, read_item, read_tool_calls
+from forensics.formats.shared.messages.draft import Draft, Keep, is_cut
+from forensics.formats.shared.wholeness import TRUNCATED, finish_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from forensics.core.trace import Payload
+
+
+def in_place(raw: Payload) -> Payload:
+    """Keep a payload where it stands: for bytes of the mapped evidence."""
+    return raw
+
+
+def copied(raw: Payload) -> Payload:
+    """Keep a copy of a payload: for bytes that would otherwise hold a whole decoded prompt in memory."""
+    return msgspec.Raw(bytes(raw))
+
+
+def parse_message(raw: Payload | memoryview, pointer: str, keep: Keep = in_place) -> Message:
+    """One message, or one item of a Responses list, as a Message. Never raises: what is not understood is its text,
+    and a doubt where it may hide something.
+    """
+    fields = _unwrap(fields_of(raw))
+    draft = Draft(keep)
+    draft.role = _role(fields)
+    read_item(draft, fields, "")
+    read_content(draft, fields)
+    read_tool_calls(draft, fields)
+    if not fields or (draft.role in _TOLD_WHOLE and not draft.texts and not draft.calls and not draft.results):
+        draft.texts.append(keep(msgspec.Raw(bytes(raw))))
+    _doubt_message(draft, fields)
+    return _message(draft, fields, pointer)
+
+
+_ROLE_OF_ITEM = {
+    "message": "assistant", "reasoning": "assistant", "program": "assistant",
+    "mcp_approval_request": "approval_request", "mcp_approval_response": "approval",
+}  # fmt: skip
+_ROLE_OF_CLASS = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
+_TOLD_WHOLE = frozenset({"other", "approval_request", "approval"})
+_ROLES = MODEL_ROLES | {"system", "developer", "user", "human", "tool", "error", "approval_request", "approval"}
+_ELSEWHERE = frozenset({"item_reference"})
+_NO_EVENT = frozenset({"mcp_list_tools"})
+
+
+def _unwrap(fields: Fields) -> Fields:
+    """A LangChain dump (`lc`, `kwargs`) or dict (`type`, `data`) as the fields of its message."""
+    inner = fields.get("kwargs") if "lc" in fields else fields.get("data") if "type" in fields else None
+    if inner is None:
+        return fields
+    kwargs = fields_of(inner)
+    kind = text(kwargs, "type") or text(fields, "type")
+    if "lc" in fields:
+        names = value_of(fields["id"]) if "id" in fields else []
+        name = str(names[-1]) if isinstance(names, list) and names else ""
+        kind = name.removesuffix("Chunk").removesuffix("Message").lower() or kind
+    return {**kwargs, "role": msgspec.Raw(canonical(_ROLE_OF_CLASS.get(kind, kind)))} if kwargs else fields
+
+
+def _role(fields: Fields) -> str:
+    role = text(fields, "role").lower()
+    if role:
+        return "tool" if role == "function" else role
+    kind = text(fields, "type")
+    if kind in _ROLE_OF_CLASS and "content" in fields:
+        return _ROLE_OF_CLASS[kind]
+    if kind in _ROLE_OF_ITEM:
+        return _ROLE_OF_ITEM[kind]
+    if kind.endswith(("_output", "tool_result")):
+        return "tool"
+    if kind.endswith(("_call", "tool_use")):
+        return "assistant"
+    return "model" if "parts" in fields else "other"
+
+
+def _doubt_message(draft: Draft, fields: Fields) -> None:
+    """What of the whole message was not understood and may hide something."""
+    kind = text(fields, "type")
+    if not fields:
+        draft.doubt("an item that is no message")
+    elif kind in _ELSEWHERE:
+        draft.doubt(f"an item that stands elsewhere ({kind}): what it says is not recorded here")
+    elif kind in COMPACTED:
+        draft.doubt("what was said before was replaced by a summary that can't be read", code="compacted_history")
+    elif draft.role not in _ROLES and kind not in _NO_EVENT:
+        told = f"the role {one_line(draft.role, 40)}" if draft.role != "other" else f"the kind {one_line(kind, 40)}"
+        draft.doubt(f"a message of {told}, which is not known")
+    elif draft.calls and draft.role not in MODEL_ROLES:
+        draft.doubt(f"a message of the {one_line(draft.role, 40)} asks for calls")
+    _doubt_wholeness(draft, fields)
+
+
+def _doubt_wholeness(draft: Draft, fields: Fields) -> None:
+    if is_cut(fields) and not draft.calls and not draft.results:
+        draft.doubt("a message that says it is not whole", code=TRUNCATED)
+    broken = present(fields, "invalid_tool_calls")
+    if broken is not None and items_of(broken):
+        draft.doubt("calls whose arguments could not be read (invalid_tool_calls)", "/invalid_tool_calls")
+
+
+# the whole message ---------------------------------------------------------------------------------------------------
+
+
+def _message(draft: Draft, fields: Fields, pointer: str) -> Message:
+    said = joined(draft.texts)
+    return Message(
+        role=draft.role,
+        key=content_key(draft.role, said, draft.calls, draft.results),
+        pointer=pointer,
+        text=said,
+        calls=tuple(draft.calls),
+        results=tuple(draft.results),
+        name=text(fields, "name") if draft.role != "tool" else "",
+        finish=_finish(fields),
+        item=_is_item(fields),
+        doubts=tuple(draft.doubts),
+        media=draft.media,
+    )
+
+
+_FINISH = ("finish_reason", "stop_reason", "finishReason")
+
+
+def _finish(fields: Fields) -> str:
+    """Why the model ended, as the message itself says it (LangChain: in its response_metadata)."""
+    told = finish_words(present(fields, *_FINISH))
+    meta = present(fields, "response_metadata") if not told else None
+    return " ".join(told if meta is None else finish_words(present(fields_of(meta), *_FINISH)))
+
+
+def _is_item(fields: Fields) -> bool:
+    kind = text(fields, "type")
+    return kind in ("reasoning", "message", "program") or kind.endswith("_call")
+
+
+def joined(texts: list[Payload]) -> Payload | None:
+    """The texts of one message as one, a line each."""
+    if not texts[1:]:
+        return texts[0] if texts else None
+    return msgspec.Raw(canonical("\n".join(text_of(t) for t in texts)))
+
+
+def content_key(role: str, said: Payload | None, calls: Iterable[Part], results: Iterable[Part]) -> bytes:
+    """Equal for messages that say the same, however they are written (arguments as text or as an object).
+
+    Each piece is framed by its length, so that no text can pass for a call.
+    """
+    speaker = "assistant" if role in MODEL_ROLES else role
+    spoken = "" if said is None else text_of(said).strip()
+    digest = blake2b(_utf8(f"{len(speaker)}:{speaker}{len(spoken)}:{spoken}"), digest_size=16)
+    for part in calls:
+        digest.update(_framed("call", part, part.tool))
+    for part in results:
+        digest.update(_framed("result", part, ""))
+    return digest.digest()
+
+
+def _framed(kind: str, part: Part, name: str) -> bytes:
+    recorded_id = part.recorded_id or ""
+    payload = b"" if part.payload is None else canonical(unfold(decode(part.payload).value))
+    return _utf8(f"{kind}{len(recorded_id)}:{recorded_id}{len(name)}:{name}{len(payload)}:") + payload
+
+
+def _utf8(told: str) -> bytes:
+    return told.encode("utf-8", "surrogatepass")

@@ -1,0 +1,1 @@
+"""What do packed bytes hold? Compressed streams and archives, unpacked within limits."""
