@@ -7,115 +7,46 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.analysis.outcomes import failed_by_its_words, is_unanswered, masked_failures, unknown_outcomes
+from forensics.analysis.duplicates import twice
+from forensics.analysis.outcomes import masked_failures, unknown_outcomes
 from forensics.core.classes import Classes, Effect, RestsOn
 from forensics.core.evidence import Basis
 from forensics.core.findings import Finding, finding
 from forensics.core.handles import Handle
-from forensics.core.jsonvalue import text_of, value_of
+from forensics.core.jsonvalue import text_of
 from forensics.core.sanitise import one_line
-from forensics.core.trace import Call, Outcome, StepKind, Trace
+from forensics.core.trace import StepKind, Trace
+from forensics.rules.engine import RuleSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 _NAMED = 3
-_ADDS = frozenset({Effect.REPEATING, Effect.IRREVERSIBLE})
-_TOOK = frozenset({Outcome.RECORDED})
-_DOUBTFUL = frozenset({Outcome.INDETERMINATE})
-_KEYS = frozenset(
-    [
-        "idempotency_key",
-        "idempotencykey",
-        "idempotency-key",
-        "client_token",
-        "clienttoken",
-        "request_id",
-        "requestid",
-        "client_request_id",
-        "clientrequestid",
-        "dedupe_key",
-        "deduplication_id",
-    ]
-)
 
 
 class Acts(msgspec.Struct, frozen=True):
-    """What the anomalies are looked for in: a trace, the canonical arguments and class of each call,
-    and its handles.
+    """What the anomalies are looked for in: a trace, the canonical arguments and class of each call, its handles, and
+    the rules in force.
     """
 
     trace: Trace
     arguments_keys: tuple[bytes, ...]
     calls: Classes
     handles: Sequence[Handle]
+    rules: RuleSet
 
 
 def anomalies(acts: Acts) -> tuple[Finding, ...]:
     """Every finding about effects, handles and tools of one trace."""
     return (
-        *_twice(acts),
+        *twice(acts),
         *unknown_outcomes(acts.trace, acts.calls),
         *masked_failures(acts.trace),
         *_flows(acts),
         *_unclassified(acts),
         *_incomplete(acts),
     )
-
-
-# the same effect twice -----------------------------------------------------------------------------------------------
-
-
-def _twice(acts: Acts) -> Iterator[Finding]:
-    groups: dict[tuple[str, str, bytes], list[int]] = {}
-    adds = acts.calls.each(lambda kind: kind.effect in _ADDS)
-    for row, (call, adding, key) in enumerate(zip(acts.trace.calls, adds, acts.arguments_keys, strict=True)):
-        if adding and call.arguments is not None and call.again_of < 0:
-            groups.setdefault((call.agent, call.tool, key), []).append(row)
-    for rows in groups.values():
-        if len(rows) > 1:
-            yield from _repeated(acts, rows)
-
-
-def _repeated(acts: Acts, rows: list[int]) -> Iterator[Finding]:
-    calls = acts.trace.calls
-    took = [r for r in rows if calls[r].outcome in _TOOK and not failed_by_its_words(calls[r])]
-    doubtful = [r for r in rows if calls[r].outcome in _DOUBTFUL or is_unanswered(calls[r])]
-    if len(took) > 1 and not _same_key_same_answer(acts, took):
-        yield _twice_finding("duplicate_side_effect", acts, took, f"took effect {len(took)} times in this trace")
-    elif took and doubtful:
-        yield _twice_finding(
-            "possible_duplicate_side_effect", acts, sorted((*took, *doubtful)), "may have taken effect more than once"
-        )
-    elif len(doubtful) > 1:
-        yield _twice_finding("possible_duplicate_side_effect", acts, doubtful, "may have taken effect more than once")
-
-
-def _same_key_same_answer(acts: Acts, rows: Sequence[int]) -> bool:
-    """Whether the calls carry one idempotency key and got one answer: the server may have done it once."""
-    arguments = value_of(acts.trace.calls[rows[0]].arguments or msgspec.Raw(b"null"))
-    keyed = isinstance(arguments, dict) and any(k.lower() in _KEYS for k in arguments)
-    answers = {bytes(acts.trace.calls[r].result or b"") for r in rows}
-    return keyed and len(answers) == 1
-
-
-def _twice_finding(code: str, acts: Acts, rows: list[int], what: str) -> Finding:
-    calls = [acts.trace.calls[r] for r in rows]
-    among = frozenset(rows)
-    minted = [h.value for h in acts.handles if h.call in among and h.minted]
-    shown = f" ({', '.join(one_line(v, 40) for v in minted[:4])})" if minted else ""
-    cause = _cause(acts.trace, calls)
-    message = f"{one_line(calls[0].tool, 60)} {what} with the same arguments{shown}{cause}"
-    return finding(code, message, steps=tuple(c.step for c in calls), basis=Basis.DERIVED)
-
-
-def _cause(trace: Trace, calls: list[Call]) -> str:
-    """What stands between the two calls: an error after the effect is the retry that this kind of fault is made of."""
-    between = range(calls[0].step + 1, calls[1].step)
-    if any(trace.kind[row] == StepKind.ERROR for row in between):
-        return "; an error event stands between them, after the first had its result: a retry from the top"
-    return ""
 
 
 # handles, tools, the end --------------------------------------------------------------------------------------------

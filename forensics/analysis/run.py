@@ -89,7 +89,7 @@ def analyse_trace(
         *trace.findings,
         *studied.findings,
         *oversight(trace),
-        *anomalies(Acts(trace, studied.arguments_keys, calls, followed.handles)),
+        *anomalies(Acts(trace, studied.arguments_keys, calls, followed.handles, rules)),
         *executed_effects(trace, done, calls),
         *executed_again(trace, calls),
         *conflicts(trace, contradicted),

@@ -14,6 +14,7 @@ import msgspec
 from forensics.core.build import Spot
 from forensics.core.jsonvalue import raw, text_of
 from forensics.core.messages import Part
+from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import Boundary, StepKind
 from forensics.formats.shared.document import note_cut, open_document
@@ -41,7 +42,12 @@ SPANS_ARE_COMPLETE = False
 
 _VERSION = "ATIF-"
 _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
-_NOTHING = msgspec.Raw(b"null")
+_NULL = b"null"
+_NOTHING = msgspec.Raw(_NULL)
+_MEMBERS = frozenset(
+    ("step_id", "timestamp", "source", "model_name", "reasoning_effort", "message", "reasoning_content", "tool_calls",
+     "observation", "metrics", "extra", "is_copied_context", "llm_call_count")
+)  # fmt: skip
 
 
 def sniff(look: Look) -> int:
@@ -111,16 +117,37 @@ class _Trajectory:
         """Tell its steps in order."""
         Offers().note(self.builder, self.tools, self.spot.down("/agent/tool_definitions"))
         for at, item in enumerate(items_of(self.fields.get("steps", _NOTHING))):
-            self._step(fields_of(item), f"/steps/{at}")
+            step, pointer = fields_of(item), f"/steps/{at}"
+            self._check(step, at, self.spot.down(pointer))
+            self._step(step, pointer)
             self.build.counts.records += 1
         if present(self.fields, "continued_trajectory_ref") is not None:
             message = "the trajectory goes on in a file of its own"
             self.builder.gap("evidence_gap", message, self.spot.down("/continued_trajectory_ref"))
 
+    def _check(self, step: Fields, at: int, spot: Spot) -> None:
+        """Steps are numbered from 1 without a hole, and no version has members of other names: what stands in one that
+        holds something is not read.
+        """
+        number = text(step, "step_id")
+        if number and number != str(at + 1):
+            message = f"step {one_line(number, 20)} stands where step {at + 1} is expected: a step is missing or moved"
+            self.builder.gap("evidence_gap", message, spot.down("/step_id"))
+        for name, held in step.items():
+            if name not in _MEMBERS and (opens_with(held, b"{") or opens_with(held, b"[")):
+                message = f"a member of a step that is not known ({one_line(name, 40)}): it may hide a call"
+                self.builder.gap("evidence_gap", message, spot)
+        for name, listed in (("tool_calls", step.get("tool_calls", _NOTHING)), ("observation", _results(step))):
+            if not opens_with(listed, b"[") and bytes(listed) != _NULL:
+                message = f"the {name} of a step are no list: they are not read"
+                self.builder.gap("evidence_gap", message, spot.down(f"/{name}"))
+
     def _step(self, step: Fields, pointer: str) -> None:
         spot = Spot(self.spot.place, self.spot.pointer, nanoseconds(present(step, "timestamp")))
-        results = items_of(fields_of(step.get("observation", _NOTHING)).get("results", _NOTHING))
+        results = items_of(_results(step))
         message = _message(step, pointer)
+        if message.calls and not message.says_model:
+            self.builder.gap("evidence_gap", "a step that is not the agent's asks for calls", spot.down(pointer))
         tell(self.builder, self.lane, (message,), spot)
         self.doubts.note(self.builder, (message,), spot)
         for at, item in enumerate(results):
@@ -133,12 +160,23 @@ class _Trajectory:
         own = text(result, "source_call_id")
         if not own and len(message.calls) == count == 1:
             own = message.calls[0].recorded_id or ""
-        if not own and self.lane.unshown.latest() is None:  # what the harness answered to words that it could not read
-            self.builder.step(StepKind.USER, spot, name="observation", agent=self.lane.agent, payload=content)
+        if not own and self.lane.unshown.latest() is None:
+            self._uncalled(result, content, spot)
             return
         row = self.builder.show(self.lane, own or None, "", content, spot.down("/content"))
         for reference in items_of(result.get("subagent_trajectory_ref", _NOTHING)):
             self._sub_agent(row, fields_of(reference), spot)
+
+    def _uncalled(self, result: Fields, content: Payload | None, spot: Spot) -> None:
+        """A result without a call: agents that write their commands into the message get one for what they ran, and
+        for words that their harness could not read. Which of the two it is, only the words tell.
+        """
+        self.builder.step(StepKind.USER, spot, name="observation", agent=self.lane.agent, payload=content)
+        self.builder.gap(
+            "evidence_gap", "something was observed that no call asked for: it may stand in the text", spot
+        )
+        for reference in items_of(result.get("subagent_trajectory_ref", _NOTHING)):
+            self._sub_agent(-1, fields_of(reference), spot)
 
     def _sub_agent(self, row: int, reference: Fields, spot: Spot) -> None:
         """A call that was another agent's work, which stands in the document or in a file of its own."""
@@ -163,7 +201,13 @@ def _message(step: Fields, pointer: str) -> Message:
     if thought is not None and message.says_model:
         said = "" if message.text is None else text_of(message.text)
         message = msgspec.structs.replace(message, text=raw(f"{text_of(thought)}\n{said}"))
-    return msgspec.structs.replace(message, calls=calls)
+    return msgspec.structs.replace(message, calls=(*message.calls, *calls))
+
+
+def _results(step: Fields) -> Payload:
+    """What a step observed, as the list that it should be."""
+    observed = step.get("observation", _NOTHING)
+    return fields_of(observed).get("results", observed)
 
 
 def _call(call: Fields, at: int) -> Part:

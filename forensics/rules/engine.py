@@ -64,6 +64,7 @@ class _Compiled(msgspec.Struct, frozen=True):
 class RuleSet:
     """Every rule in force. `digest` is "sha256:..." over the packs' contents in a fixed order; `answered_by_proof`
     holds the ids of the vetoes that say no more than *nothing proved this text read-only*: a proof removes them.
+    `about_any_text` holds those of them that hold whatever the text says.
     """
 
     def __init__(self, packs: tuple[Pack, ...], digest: str) -> None:
@@ -81,6 +82,7 @@ class RuleSet:
         self.result_rules = _member_rules("result", rules)
         words = frozenset(rule.id for pack in packs for rule in pack.words if rule.proof)
         self.answered_by_proof = words | {c.rule.id for c in rules if c.rule.proof}
+        self.about_any_text = frozenset(c.rule.id for c in rules if c.rule.any_text)
         self._tools: dict[tuple[bytes, str, datetime.date | None], tuple[ClassEvidence, ...]] = {}
 
     def tool_evidence(self, facts: ToolFacts, policy: Policy) -> tuple[ClassEvidence, ...]:

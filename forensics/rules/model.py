@@ -142,7 +142,8 @@ class ToolRule(_Rule, frozen=True, kw_only=True):
     """A condition over a tool, its arguments or its result, and what it says when it holds.
 
     `source` is the kind of evidence. `proof` marks a veto that an argument proof may answer (free text that a parser
-    then proves read-only). `refines` names the rules that stay silent where this one speaks: the only way to lower.
+    then proves read-only), `any_text` one that holds whatever the text says: it raises the class, and shows no effect.
+    `refines` names the rules that stay silent where this one speaks: the only way to lower.
     """
 
     source: Literal["declaration", "pack", "schema", "arguments", "result", "name", "description"]
@@ -153,6 +154,7 @@ class ToolRule(_Rule, frozen=True, kw_only=True):
     scope: ScopeName | None = None
     refines: tuple[str, ...] = ()
     proof: bool = False
+    any_text: bool = False
 
 
 class ShapeRule(_Rule, frozen=True, kw_only=True):

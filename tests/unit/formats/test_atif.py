@@ -56,11 +56,47 @@ def test_a_result_is_for_the_call_that_it_names_or_the_only_one(tmp_path: Path, 
     assert not reading.gaps
 
 
-def test_an_answer_to_no_call_is_what_the_model_was_told(tmp_path: Path) -> None:
-    told = {"source": "agent", "message": "no JSON", **gave({"content": "parsing errors"})}
+def test_an_observation_that_no_call_asked_for_may_hide_one(tmp_path: Path) -> None:
+    """Terminus writes its commands into the message; its harness answers to those and to words that it can't read."""
+    told = {"step_id": 2, "source": "agent", "message": '{"commands": ["rm x"]}', **gave({"content": "done"})}
     trace = read(tmp_path, trajectory(told)).traces[0]
-    assert [text_of(p) for row in trace.rows(StepKind.USER) if (p := trace.payload[row])] == ["go", "parsing errors"]
-    assert not trace.gaps
+    assert [text_of(p) for row in trace.rows(StepKind.USER) if (p := trace.payload[row])] == ["go", "done"]
+    assert [gap.hides for gap in trace.gaps] == [True]
+
+
+def test_a_sub_agent_of_a_step_without_calls_is_not_lost(tmp_path: Path) -> None:
+    result = {"content": "summed up", "subagent_trajectory_ref": [{"trajectory_id": "child"}]}
+    told = {"step_id": 2, "source": "system", "message": "", **gave(result)}
+    gaps = [gap.message for gap in read(tmp_path, trajectory(told)).gaps]
+    assert "what a sub-agent did stands in a trajectory of its own" in gaps
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {**acts(), "step_id": 3},
+        {**acts(), "toolCalls": [{"function_name": "look"}]},
+        {**acts(), "actions": {"name": "look"}},
+        {**acts(), "tool_calls": {"function_name": "look", "arguments": {}}},
+        {**acts(), "tool_calls": '[{"function_name": "look"}]'},
+        {**acts(), "observation": "looked"},
+        {**acts(), "observation": {"results": "looked"}},
+        {**acts("c1"), "source": "user"},
+    ],
+)
+def test_a_missing_step_and_an_unknown_member_are_gaps(tmp_path: Path, step: Fields) -> None:
+    assert [gap.hides for gap in read(tmp_path, trajectory(step)).gaps] == [True]
+
+
+def test_a_call_among_the_parts_of_a_message_is_read(tmp_path: Path) -> None:
+    part = {"type": "tool_use", "id": "c0", "name": "look", "input": {}}
+    (trace,) = read(tmp_path, trajectory({**acts("c1"), "message": [part]})).traces
+    assert [call.recorded_id for call in trace.calls] == ["c0", "c1"]
+
+
+def test_members_that_every_version_knows_are_no_gaps(tmp_path: Path) -> None:
+    more = {"metrics": {}, "extra": {"a": 1}, "llm_call_count": 1, "is_copied_context": False, "note": "x"}
+    assert not read(tmp_path, trajectory({**acts(), **more})).gaps
 
 
 @pytest.mark.parametrize("embedded", [True, False])

@@ -335,8 +335,8 @@ _PARTS: dict[str, _Member] = {
 def read_tool_calls(draft: Draft, fields: Fields) -> None:
     """Read the calls that stand beside the content, wherever a library puts them."""
     _read_listed_calls(draft, fields, "/tool_calls")
-    for name in fields.keys() - _SEEN:
-        if spelled(name) in _CALLS and bytes(fields[name]) not in _NOTHING:
+    for name, held in fields.items():
+        if name not in _SEEN and spelled(name) in _CALLS and bytes(held) not in _NOTHING:
             draft.doubt(f"calls in a member that is not read ({one_line(name, 40)})", "")
     legacy = present(fields, "function_call")
     if legacy is not None and text(fields, "type") != "function_call":

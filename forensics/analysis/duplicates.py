@@ -1,0 +1,122 @@
+"""What was done twice in one trace? Calls of one tool with the same arguments, told apart by what is known of their
+effect: that each adds to the world, or no more than that they run a text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.analysis.outcomes import failed_by_its_words, is_unanswered
+from forensics.core.classes import Classification, Effect, Source
+from forensics.core.evidence import Basis
+from forensics.core.findings import Finding, finding
+from forensics.core.jsonvalue import value_of
+from forensics.core.sanitise import one_line
+from forensics.core.trace import Call, Outcome, StepKind, Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from forensics.analysis.anomalies import Acts
+    from forensics.rules.engine import RuleSet
+
+_ADDS = frozenset({Effect.REPEATING, Effect.IRREVERSIBLE})
+_TOOK = frozenset({Outcome.RECORDED})
+_DOUBTFUL = frozenset({Outcome.INDETERMINATE})
+_OF_THE_TOOL = frozenset({Source.DESCRIPTION, Source.SCHEMA})
+_TYPED = frozenset({"chars", "keys", "keystrokes", "stdin"})
+_KEYS = frozenset(
+    [
+        "idempotency_key",
+        "idempotencykey",
+        "idempotency-key",
+        "client_token",
+        "clienttoken",
+        "request_id",
+        "requestid",
+        "client_request_id",
+        "clientrequestid",
+        "dedupe_key",
+        "deduplication_id",
+    ]
+)
+
+
+def twice(acts: Acts) -> Iterator[Finding]:
+    """A finding for each group of calls that did, may have done, or ran the same thing more than once."""
+    groups: dict[tuple[str, str, bytes], list[int]] = {}
+    adds = acts.calls.each(lambda kind: kind.effect in _ADDS)
+    for row, (call, adding, key) in enumerate(zip(acts.trace.calls, adds, acts.arguments_keys, strict=True)):
+        if adding and call.arguments is not None and call.again_of < 0:
+            groups.setdefault((call.agent, call.tool, key), []).append(row)
+    for rows in groups.values():
+        if len(rows) > 1 and not _types_nothing(acts.trace.calls[rows[0]]):
+            shown = all(_shows_an_effect(acts.calls[row], acts.rules) for row in rows)
+            yield from _repeated(acts, rows) if shown else _run_again(acts, rows)
+
+
+def _shows_an_effect(kind: Classification, rules: RuleSet) -> bool:
+    """Whether something shows that this call adds to the world, and not only that its tool runs what it is given: of a
+    tool that runs a text, its description says what it can do, its name that it runs, and the text what it does.
+    """
+    adding = [piece for piece in kind.evidence if piece.effect in _ADDS and piece.rule not in rules.about_any_text]
+    if all(piece.rule not in rules.about_any_text for piece in kind.evidence):
+        return bool(adding)
+    runs = rules.answered_by_proof
+    return any(p.source not in _OF_THE_TOOL and not (p.source is Source.NAME and p.rule in runs) for p in adding)
+
+
+def _types_nothing(call: Call) -> bool:
+    """Whether a call sends no key to a program that waits for some: that is how its output is asked for."""
+    arguments = value_of(call.arguments or msgspec.Raw(b"null"))
+    return isinstance(arguments, dict) and any(arguments.get(key) == "" for key in _TYPED)
+
+
+def _run_again(acts: Acts, rows: list[int]) -> Iterator[Finding]:
+    """The same text run more than once, of which nothing shows that it adds something each time."""
+    calls = [acts.trace.calls[row] for row in rows]
+    what = f"ran the same text {len(rows)} times; nothing shows that it adds something each time"
+    message = f"{one_line(calls[0].tool, 60)} {what}"
+    yield finding("repeated_call", message, steps=tuple(c.step for c in calls), basis=Basis.DERIVED)
+
+
+def _repeated(acts: Acts, rows: list[int]) -> Iterator[Finding]:
+    calls = acts.trace.calls
+    took = [r for r in rows if calls[r].outcome in _TOOK and not failed_by_its_words(calls[r])]
+    doubtful = [r for r in rows if calls[r].outcome in _DOUBTFUL or is_unanswered(calls[r])]
+    if len(took) > 1 and not _same_key_same_answer(acts, took):
+        yield _twice_finding("duplicate_side_effect", acts, took, f"took effect {len(took)} times in this trace")
+    elif took and doubtful:
+        yield _twice_finding(
+            "possible_duplicate_side_effect", acts, sorted((*took, *doubtful)), "may have taken effect more than once"
+        )
+    elif len(doubtful) > 1:
+        yield _twice_finding("possible_duplicate_side_effect", acts, doubtful, "may have taken effect more than once")
+
+
+def _same_key_same_answer(acts: Acts, rows: Sequence[int]) -> bool:
+    """Whether the calls carry one idempotency key and got one answer: the server may have done it once."""
+    arguments = value_of(acts.trace.calls[rows[0]].arguments or msgspec.Raw(b"null"))
+    keyed = isinstance(arguments, dict) and any(k.lower() in _KEYS for k in arguments)
+    answers = {bytes(acts.trace.calls[r].result or b"") for r in rows}
+    return keyed and len(answers) == 1
+
+
+def _twice_finding(code: str, acts: Acts, rows: list[int], what: str) -> Finding:
+    calls = [acts.trace.calls[r] for r in rows]
+    among = frozenset(rows)
+    minted = [h.value for h in acts.handles if h.call in among and h.minted]
+    shown = f" ({', '.join(one_line(v, 40) for v in minted[:4])})" if minted else ""
+    cause = _cause(acts.trace, calls)
+    message = f"{one_line(calls[0].tool, 60)} {what} with the same arguments{shown}{cause}"
+    return finding(code, message, steps=tuple(c.step for c in calls), basis=Basis.DERIVED)
+
+
+def _cause(trace: Trace, calls: list[Call]) -> str:
+    """What stands between the two calls: an error after the effect is the retry that this kind of fault is made of."""
+    between = range(calls[0].step + 1, calls[1].step)
+    if any(trace.kind[row] == StepKind.ERROR for row in between):
+        return "; an error event stands between them, after the first had its result: a retry from the top"
+    return ""
