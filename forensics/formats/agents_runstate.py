@@ -52,8 +52,9 @@ _GUARDRAILS = (
 _READ = frozenset({*_LISTS, *_GUARDRAILS, "original_input", "model_responses", "last_model_response", "current_step",
                    "last_processed_response", "context"})  # fmt: skip
 _HANDOFFS = frozenset({"handoff_call_item", "handoff_output_item"})
+_APPROVAL = "tool_approval_item"
 _STEPS: dict[str, StepKind] = {
-    "tool_approval_item": StepKind.APPROVAL_REQUEST,
+    _APPROVAL: StepKind.APPROVAL_REQUEST,
     "mcp_approval_request_item": StepKind.APPROVAL_REQUEST,
     "mcp_approval_response_item": StepKind.APPROVAL,
     "mcp_list_tools_item": StepKind.OTHER,
@@ -93,6 +94,7 @@ class _State:
         self.lane: Lane = self.builder.lane()
         self.told: set[bytes] = set()
         self.known: set[str] = set()
+        self.asked: set[str] = set()
         self.pending: list[Message] = []
         self.base = ""
 
@@ -166,7 +168,10 @@ class _State:
         """An item that is no message: a hand-off, an approval, a list of tools."""
         agent = self.lane.agent
         inner = fields_of(raw_item) if raw_item is not None and not is_text(raw_item) else {}
-        self.known.add(text(inner, "call_id", "id"))
+        call_id = text(inner, "call_id", "id")
+        self.known.add(call_id)
+        if kind == _APPROVAL:
+            self.asked.add(call_id)
         if kind in _HANDOFFS:
             target = present(fields, "target_agent")
             name = text(fields_of(target), "name") if target is not None else text(inner, "name")
@@ -245,15 +250,19 @@ class _State:
         data = present(fields_of(step), "data") if step is not None else None
         waiting = present(fields_of(data), "interruptions") if data is not None else None
         for index, item in enumerate(items_of(waiting) if waiting is not None else ()):
-            fields = fields_of(item)
-            spot = self.spot.down(f"/current_step/data/interruptions/{index}")
-            asked = present(fields, "raw_item")
-            if asked is not None and not is_text(asked):
-                message = parse_message(asked, f"{spot.pointer}/raw_item")
-                if any(not self._is_known(part) for part in message.calls):
-                    self.builder.respond(self.lane, message, self.spot)
-            self._aside("tool_approval_item", fields, asked, spot)
             self.builder.trace.ended_normally = False
+            self._interrupted(fields_of(item), self.spot.down(f"/current_step/data/interruptions/{index}"))
+
+    def _interrupted(self, fields: Fields, spot: Spot) -> None:
+        """One approval that is waited for; mostly the items hold the same one, and told of it already."""
+        asked = present(fields, "raw_item")
+        if asked is not None and not is_text(asked):
+            message = parse_message(asked, f"{spot.pointer}/raw_item")
+            if any(not self._is_known(part) for part in message.calls):
+                self.builder.respond(self.lane, message, self.spot)
+            if text(fields_of(asked), "call_id", "id") in self.asked - {""}:
+                return
+        self._aside(_APPROVAL, fields, asked, spot)
 
     def _approvals(self) -> None:
         """Who allowed and refused what; a refused call never ran, and one that was begun and not ended may have."""

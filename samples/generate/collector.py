@@ -7,7 +7,7 @@ import json
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,12 +23,23 @@ class Posted:
         self.bodies: list[Any] = []
 
 
+def chunks(stream: BinaryIO, length: str | None) -> Iterator[bytes]:
+    """The body of a request: of the length that is told, or chunk by chunk (each with its size and an empty line)."""
+    if length is not None:
+        yield stream.read(int(length))
+        return
+    while size := int(stream.readline().partition(b";")[0], 16):
+        yield stream.read(size)
+        stream.readline()
+    stream.readline()
+
+
 def handler(posted: Posted, answers: Mapping[str, object]) -> type[BaseHTTPRequestHandler]:
     """The request handler: any POST is kept, a GET is answered with what `answers` holds for its path."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
+            body = b"".join(chunks(self.rfile, self.headers.get("Content-Length")))
             posted.bodies.append(json.loads(gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body))
             self.answer({})
 

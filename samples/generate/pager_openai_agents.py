@@ -22,7 +22,13 @@ def function_tool(tool: Tool) -> FunctionTool:
         result: Any = tool.run(**json.loads(arguments))
         return as_text(result)
 
-    return FunctionTool(tool.name, tool.description, tool.schema, invoke, strict_json_schema=False)
+    return FunctionTool(
+        name=tool.name,
+        description=tool.description,
+        params_json_schema=tool.schema,
+        on_invoke_tool=invoke,
+        strict_json_schema=False,
+    )
 
 
 def agent(scenario: Scenario, address: str) -> Agent[None]:

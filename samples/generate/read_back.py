@@ -14,6 +14,7 @@ import sqlite3
 import sys
 import tempfile
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 Call = tuple[str, Any, Any]  # tool name, arguments, result (None: none recorded)
+GENAI = ("gen_ai.tool.name", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result")
+VERCEL = ("ai.toolCall.name", "ai.toolCall.args", "ai.toolCall.result")
 
 
 def plain(value: object) -> object:
@@ -66,12 +69,23 @@ def events(path: Path) -> list[list[Call]]:
     return [[(e["name"], e["args"], results.get(e["id"])) for e in log if e["type"] == "tool_call"]]
 
 
+def documents(path: Path) -> list[Any]:
+    """The JSON documents that stand one after another in a file, on a line each or not."""
+    text, decoder = path.read_text("utf-8").strip(), json.JSONDecoder()
+    found, at = [], 0
+    while at < len(text):
+        document, at = decoder.raw_decode(text, at)
+        found.append(document)
+        at += len(text[at:]) - len(text[at:].lstrip())
+    return found
+
+
 def otlp_spans(path: Path) -> list[dict[str, str | None]]:
-    """The texts among the attributes of each span in an OTLP JSON Lines file, by start time."""
+    """The texts among the attributes of each span in an OTLP file, by start time."""
     spans = [
         span
-        for line in path.read_bytes().splitlines()
-        for resource in json.loads(line)["resourceSpans"]
+        for document in documents(path)
+        for resource in document["resourceSpans"]
         for scope in resource["scopeSpans"]
         for span in scope["spans"]
     ]
@@ -81,9 +95,65 @@ def otlp_spans(path: Path) -> list[dict[str, str | None]]:
 
 def otlp(path: Path) -> list[list[Call]]:
     """Calls of the GenAI tool spans in an OTLP JSON Lines file."""
-    tools = [at for at in otlp_spans(path) if at["gen_ai.operation.name"] == "execute_tool"]
-    names = ("gen_ai.tool.name", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result")
-    return [[(str(at[names[0]]), plain(at[names[1]]), plain(at[names[2]])) for at in tools]]
+    return tool_calls(otlp_spans(path), GENAI)
+
+
+def tool_calls(spans: list[dict[str, Any]], names: tuple[str, str, str]) -> list[list[Call]]:
+    """Calls of the spans that have these attributes: tool, arguments, result."""
+    return [[(at[names[0]], plain(at[names[1]]), plain(at[names[2]])) for at in spans if names[2] in at]]
+
+
+def vercel(path: Path) -> list[list[Call]]:
+    """Calls of the tool spans of the Vercel AI SDK."""
+    return tool_calls(otlp_spans(path), VERCEL)
+
+
+def printed(path: Path) -> list[list[Call]]:
+    """Calls of the GenAI tool spans that a console exporter printed."""
+    return tool_calls([span["attributes"] for span in documents(path)], GENAI)
+
+
+def span_list(path: Path) -> list[list[Call]]:
+    """Calls of the GenAI tool spans in a list of spans."""
+    return tool_calls([span["attributes"] for span in json.loads(path.read_bytes())], GENAI)
+
+
+def monocle(path: Path) -> list[list[Call]]:
+    """Calls of Monocle's tool spans, whose arguments and results stand in their events."""
+    spans = [s for s in json.loads(path.read_bytes()) if s["attributes"]["span.type"] == "agentic.tool.invocation"]
+    told = [(s["attributes"]["entity.1.name"], [event["attributes"] for event in s["events"]]) for s in spans]
+    return [[(name, plain(given["input"]), plain(got["response"])) for name, (given, got) in told]]
+
+
+def codex(path: Path) -> list[list[Call]]:
+    """Calls of MCP tools that a Codex rollout says were completed."""
+    payloads = [record["payload"] for record in documents(path)]
+    items = [payload["item"] for payload in payloads if payload.get("type") == "item_completed"]
+    calls = [item for item in items if item["type"] == "McpToolCall"]
+    return [[(c["tool"], c["arguments"], plain(c["result"]["content"][0]["text"])) for c in calls]]
+
+
+def history(path: Path) -> list[list[Call]]:
+    """Calls of the latest snapshot of a LangGraph state."""
+    messages = [message["kwargs"] for message in json.loads(path.read_bytes())[0]["values"]["messages"]]
+    results = {m["tool_call_id"]: plain(m["content"]) for m in messages if m["type"] == "tool"}
+    calls = [call for message in messages for call in message.get("tool_calls", ())]
+    return [[(c["name"], c["args"], results.get(c["id"])) for c in calls]]
+
+
+def run_state(path: Path) -> list[list[Call]]:
+    """Calls among the items of an OpenAI Agents run state."""
+    items = [item["raw_item"] for item in json.loads(path.read_bytes())["generated_items"]]
+    results = {i["call_id"]: plain(i["output"]) for i in items if i["type"] == "function_call_output"}
+    calls = {item["call_id"]: item for item in items if item["type"] == "function_call"}
+    return [[(c["name"], plain(c["arguments"]), results.get(c["call_id"])) for c in calls.values()]]
+
+
+def paused() -> scenarios.Scenario:
+    """The pager incident in which nobody has allowed the note yet: its result is not there."""
+    scenario = scenarios.pager()
+    tools = [replace(t, run=lambda **_: None) if t.name == "incident.annotate" else t for t in scenario.tools]
+    return replace(scenario, tools=tuple(tools))
 
 
 def openinference(path: Path) -> list[list[Call]]:
@@ -165,16 +235,23 @@ SAMPLES: dict[str, tuple[Callable[[Path], list[list[Call]]], Callable[[], scenar
     "mailing.events.jsonl": (events, scenarios.mailing),
     "pager.agents.json": (agents, scenarios.pager),
     "pager.chat.json": (chat, scenarios.pager),
+    "pager.codex.jsonl": (codex, scenarios.pager),
+    "pager.console.json": (printed, scenarios.pager),
     "pager.db": (fastai_database, scenarios.pager),
     "pager.inspect.json": (inspect_log, scenarios.pager),
     "pager.json": (fastai_export, scenarios.pager),
     "pager.langchain.otlp.jsonl": (openinference, scenarios.pager),
+    "pager.langgraph-history.json": (history, scenarios.pager),
     "pager.langsmith.json": (langsmith, scenarios.pager),
+    "pager.logfire.json": (span_list, scenarios.pager),
     "pager.mcp-2026.jsonl": (mcp, scenarios.pager),
     "pager.mcp.jsonl": (mcp, scenarios.pager),
     "pager.mlflow.json": (mlflow, scenarios.pager),
+    "pager.monocle.json": (monocle, scenarios.pager),
     "pager.otlp.jsonl": (otlp, scenarios.pager),
     "pager.pydantic-ai.otlp.jsonl": (otlp, scenarios.pager),
+    "pager.runstate.json": (run_state, paused),
+    "pager.vercel.otlp.json": (vercel, scenarios.pager),
     "parallel.anthropic.json": (anthropic, scenarios.parallel),
     "readonly.db": (fastai_database, scenarios.readonly),
     "readonly.responses.json": (responses, scenarios.readonly),
@@ -193,7 +270,7 @@ def machine_words() -> Iterator[str]:
     """What must stand in no sample: this machine's name, the user's, their folders."""
     yield from {
         socket.gethostname(),
-        str(Path.home()),
+        f"{Path.home()}/",
         str(Path.cwd()),
         sys.prefix,
         "site-packages",

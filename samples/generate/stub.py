@@ -1,7 +1,8 @@
 """Which bytes does a model's server send? A loopback stand-in for three vendors' APIs, standard library only.
 
 It plays one scenario: the n-th request is answered with the n-th turn, in the wire shape of the path asked for
-(`/v1/chat/completions`, `/v1/responses`, `/v1/messages`). It listens on 127.0.0.1 and nowhere else.
+(`/v1/chat/completions`, `/v1/responses`, `/v1/messages`). A response that is asked for as a stream is sent as one, for
+`/v1/responses` alone. It listens on 127.0.0.1 and nowhere else.
 """
 
 from __future__ import annotations
@@ -98,6 +99,31 @@ def message(number: int, turn: Turn, ids: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
+def in_namespaces(answer: dict[str, Any], tools: list[dict[str, Any]]) -> dict[str, Any]:
+    """A response that names its calls as they were offered: in a namespace there are no dots, and it stands beside."""
+    offered = {
+        tool["name"]: space["name"] for space in tools if space["type"] == "namespace" for tool in space["tools"]
+    }
+    for item in answer["output"]:
+        name = item.get("name", "").replace(".", "_")
+        if name in offered:
+            item |= {"name": name, "namespace": offered[name]}
+    return answer
+
+
+def stream(whole: dict[str, Any]) -> bytes:
+    """A Responses API response as server-sent events, each item whole: no client here needs its fragments."""
+    events = [
+        {"type": "response.created", "response": {**whole, "status": "in_progress", "output": []}},
+        *(
+            {"type": "response.output_item.done", "output_index": index, "item": item}
+            for index, item in enumerate(whole["output"])
+        ),
+        {"type": "response.completed", "response": whole},
+    ]
+    return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events).encode()
+
+
 ANSWERS: dict[str, Callable[[int, Turn, tuple[str, ...]], dict[str, Any]]] = {
     "/v1/chat/completions": chat_completion,
     "/v1/responses": response,
@@ -111,11 +137,15 @@ def handler(scenario: Scenario) -> type[BaseHTTPRequestHandler]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             number, (turn, ids) = next(script)
-            body = json.dumps(ANSWERS[self.path](number, turn, ids)).encode()
+            answer = ANSWERS[self.path](number, turn, ids)
+            if self.path == "/v1/responses":
+                answer = in_namespaces(answer, request.get("tools", []))
+            streamed = bool(request.get("stream"))
+            body = stream(answer) if streamed else json.dumps(answer).encode()
             self.send_response(200)
-            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Type", "text/event-stream" if streamed else "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

@@ -142,15 +142,22 @@ AS_IT_WAS = (
     "double_charge.chat.json",
     "pager.agents.json",
     "pager.chat.json",
+    "pager.codex.jsonl",
+    "pager.console.json",
     "pager.inspect.json",
     "pager.langchain.otlp.jsonl",
+    "pager.langgraph-history.json",
     "pager.langgraph.db",
     "pager.langsmith.json",
+    "pager.logfire.json",
     "pager.mcp-2026.jsonl",
     "pager.mcp.jsonl",
     "pager.mlflow.json",
+    "pager.monocle.json",
     "pager.pydantic-ai.otlp.jsonl",
+    "pager.runstate.json",
     "pager.vcr.yaml",
+    "pager.vercel.otlp.json",
 )
 
 

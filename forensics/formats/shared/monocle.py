@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from forensics.formats.shared.dialects import Told
     from forensics.formats.shared.flattened import Flat
 
+_CALL_MARKS = frozenset({"args", "tool_name", "tool_function"})
 _ROLES = {"human": "user", "user": "user", "system": "system", "tool": "tool", "function": "tool"}
 _METADATA = {
     "finish_reason": "gen_ai.response.finish_reason",
@@ -112,13 +113,13 @@ def _message(told: object, role: str) -> dict[str, Any]:
 def _calls(content: object) -> list[dict[str, Any]]:
     """The calls that a message of the model holds in the place of its text."""
     held = unfold(content)
-    listed = held if isinstance(held, list) else [held]
-    return [_call(one) for one in listed if isinstance(one, dict) and ("args" in one or "tool_name" in one)]
+    listed = [unfold(one) for one in held] if isinstance(held, list) else [held]
+    return [_call(one) for one in listed if isinstance(one, dict) and not _CALL_MARKS.isdisjoint(one)]
 
 
 def _call(one: dict[str, Any]) -> dict[str, Any]:
     arguments = one.get("args", one.get("tool_arguments"))
-    called: dict[str, Any] = {"name": one.get("name") or one.get("tool_name") or ""}
+    called: dict[str, Any] = {"name": one.get("name") or one.get("tool_name") or one.get("tool_function") or ""}
     if arguments != "":  # what a streamed call leaves is no text, and none of its arguments
         called["arguments"] = arguments
     return {"id": one.get("id") or one.get("tool_id") or "", "function": called}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.build import Lane
+from forensics.core.jsonvalue import canonical, unfold, value_of
 from forensics.core.trace import NOWHERE, Payload, StepKind
 from forensics.formats.shared import span_names as names
 from forensics.formats.shared.span_names import Role
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
 
     from forensics.core.build import TraceBuilder
-    from forensics.core.messages import Message
+    from forensics.core.messages import Message, Part
     from forensics.formats.shared.span_messages import Said
     from forensics.formats.shared.span_roles import Cast
 
@@ -125,7 +126,9 @@ class Scopes:
     def _continued(self, scope: Scope, spoken: list[Message]) -> Lane | None:
         """An agent that is run again may go on where an earlier run left off: its words are in the prompt."""
         earlier = self._spoken.get(scope.agent) if scope.agent and not scope.lanes else None
-        lane = next((earlier[m.key] for m in reversed(spoken) if m.key in earlier), None) if earlier else None
+        if not earlier:
+            return None
+        lane = next((earlier[key] for m in reversed(spoken) for key in _keys(m) if key in earlier), None)
         if lane is not None:
             scope.lanes.append(lane)
         return lane
@@ -156,7 +159,9 @@ class Scopes:
     def said(self, scope: Scope, lane: Lane, message: Message) -> None:
         """A model turn of this lane said this."""
         scope.heard[message.key] = lane
-        self._spoken.setdefault(scope.agent, {})[message.key] = lane
+        spoken = self._spoken.setdefault(scope.agent, {})
+        spoken[message.key] = lane
+        spoken.update((_without_id(part), lane) for part in message.calls)
         for part in message.calls:
             scope.waiting.setdefault(part.tool, []).append(lane)
             if part.recorded_id:
@@ -188,6 +193,20 @@ class Scopes:
         while waiting and waiting[-1].unexecuted.latest(tool) is None:
             waiting.pop()
         return waiting[-1] if waiting else scope.lanes[-1]
+
+
+def _keys(message: Message) -> Iterator[bytes]:
+    """By what the words of an earlier run are known again: the message, or its calls where a prompt drops their ids."""
+    yield message.key
+    for part in message.calls:
+        if not part.recorded_id:
+            yield _without_id(part)
+
+
+def _without_id(part: Part) -> bytes:
+    """A call by its tool and arguments alone; no key of a message has a NUL in it."""
+    told = unfold(value_of(part.payload)) if part.payload is not None else None
+    return b"\0".join((b"call", part.tool.encode("utf-8", "surrogatepass"), canonical(told)))
 
 
 def _lost_agents(cast: Cast) -> dict[int, str]:

@@ -89,7 +89,7 @@ def test_a_call_that_only_a_response_holds_is_not_lost(reading: Callable[..., Re
 def test_a_call_that_waits_for_an_approval(reading: Callable[..., Reading]) -> None:
     waiting = item("tool_approval_item", call(), tool_name="page")
     step = {"type": "next_step_interruption", "data": {"interruptions": [waiting]}}
-    for items in ((asks(),), ()):
+    for items in ((asks(),), (), (asks(), waiting)):
         found = reading(*items, current_step=step)
         (trace,) = found.traces
         assert [(c.tool, c.outcome) for c in trace.calls] == [("page", Outcome.ABSENT)]

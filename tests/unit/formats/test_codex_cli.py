@@ -146,6 +146,62 @@ def test_a_namespace_is_part_of_the_name_and_says_the_server(reading: Callable[.
     assert reading_.traces[0].facts["mcp__crm_get"].description == "Reads."
 
 
+def test_a_name_and_its_namespace_are_told_apart_where_neither_has_the_line_between(
+    reading: Callable[..., Reading],
+) -> None:
+    tool = {"type": "function", "name": "page_out", "description": "Pages.", "parameters": {"type": "object"}}
+    offered = item(
+        "tool_search_output", call_id="s", tools=[{"type": "namespace", "name": "mcp__ops", "tools": [tool]}]
+    )
+    reading_ = reading(offered, asks("c1", name="page_out", namespace="mcp__ops"), gives("c1", "ok"))
+    call = calls(reading_)[-1]
+    assert (call.tool, call.server) == ("mcp__ops__page_out", "ops")
+    assert reading_.traces[0].facts["mcp__ops__page_out"].description == "Pages."
+
+
+def completed(kind: str, **fields: Any) -> Fields:
+    return event("item_completed", item={"type": kind, **fields})
+
+
+MCP_ITEM = {"server": "crm", "tool": "add_note", "arguments": {"id": 7}}
+
+
+@pytest.mark.parametrize(
+    ("over", "tool", "outcome"),
+    [
+        (completed("McpToolCall", id="c9", **MCP_ITEM, status="completed", result={"content": []}), "add_note",
+         Outcome.RECORDED),
+        (completed("McpToolCall", id="c9", **MCP_ITEM, status="failed", error={"message": "no"}), "add_note",
+         Outcome.FAILED),
+        (completed("McpToolCall", id="c9", **MCP_ITEM, status="failed",
+                   error={"message": "user cancelled MCP tool call"}), "add_note", Outcome.DENIED),
+        (completed("CommandExecution", id="c9", command=["ls"], status="failed", exit_code=3, aggregated_output=""),
+         "exec_command", Outcome.FAILED),
+        (completed("FileChange", id="c9", changes={"a": {}}, status="declined"), "apply_patch", Outcome.DENIED),
+        (completed("DynamicToolCall", id="c9", tool="look", arguments={}, status="completed",
+                   content_items=[{"text": "x"}]), "look", Outcome.RECORDED),
+    ],
+)  # fmt: skip
+def test_a_call_that_only_a_completed_item_holds_is_not_lost(
+    reading: Callable[..., Reading], over: Fields, tool: str, outcome: Outcome
+) -> None:
+    (call,) = calls(reading(says("hm"), over))
+    assert (call.tool, call.outcome) == (tool, outcome)
+
+
+def test_a_completed_item_says_how_the_call_of_an_interrupted_turn_ended(reading: Callable[..., Reading]) -> None:
+    over = completed("CommandExecution", id="c1", command=["ls"], status="failed", exit_code=1, aggregated_output="no")
+    (call,) = calls(reading(asks("c1"), over, event("turn_aborted", reason="interrupted")))
+    assert (call.outcome, call.occurrence) == (Outcome.FAILED, "0.0")
+
+
+def test_completed_words_and_searches_are_held_against_the_items(reading: Callable[..., Reading]) -> None:
+    words = {"content": [{"type": "Text", "text": "only here"}]}
+    assert any(g.hides for g in reading(says("x"), completed("AgentMessage", id="m", **words)).gaps)
+    assert not reading(says("only here"), completed("AgentMessage", id="m", **words)).gaps
+    assert any(g.hides for g in reading(says("x"), completed("WebSearch", id="w", query="x")).gaps)
+
+
 def test_a_search_of_the_provider_has_no_recorded_result(reading: Callable[..., Reading]) -> None:
     search = item("web_search_call", status="completed", action={"type": "search", "query": "x"})
     (call,) = calls(reading(search, event("web_search_end", call_id="ws_1", query="x")))

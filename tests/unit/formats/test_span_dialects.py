@@ -12,6 +12,7 @@ from forensics.core.trace import Outcome, StepKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from forensics.core.reading import Reading
     from forensics.core.trace import Trace
@@ -427,3 +428,44 @@ def test_real_files(cases: Any, read: Any, folder: str, name: str, calls: int) -
     reading = read(cases / "traces" / folder / name)
     assert sum(len(trace.calls) for trace in reading.traces) == calls
     assert [f for f in reading.findings if f.code == "malformed_line"] == []
+
+
+def monocle(number: int, kind: str, parent: int, given: Any, returned: Any, **entities: str) -> dict[str, Any]:
+    """A span of Monocle; times follow the numbers."""
+    return {
+        "name": kind,
+        "context": {"trace_id": "0x" + "7" * 32, "span_id": f"0x{number:016x}"},
+        "parent_id": f"0x{parent:016x}" if parent else None,
+        "start_time": f"2026-11-30T02:00:{number:02}.000000Z",
+        "end_time": f"2026-11-30T02:00:{number:02}.500000Z",
+        "status": {"status_code": "OK"},
+        "attributes": {"span.type": kind, **{f"entity.1.{name}": value for name, value in entities.items()}},
+        "events": [
+            {"name": "data.input", "attributes": {"input": given}},
+            {"name": "data.output", "attributes": {"response": returned}},
+        ],
+    }
+
+
+def test_an_agent_that_is_a_span_a_turn_has_one_conversation_though_its_prompts_drop_the_ids(
+    read: Any, tmp_path: Path
+) -> None:
+    asked = {"tool_id": "call_9", "tool_name": "open_ticket", "tool_arguments": '{"title": "disk"}'}
+    again = json.dumps({"tool_function": "open_ticket", "tool_arguments": '{"title": "disk"}'})
+    first, later = [json.dumps({"user": "the disk is full"})], [json.dumps({"assistant": [again]}),
+                                                              json.dumps({"tool": "T-31"})]  # fmt: skip
+    agent = {"name": "desk", "type": "agent.openai_agents"}
+    spans = [
+        monocle(1, "workflow", 0, [], "", name="desk", type="workflow.openai"),
+        monocle(2, "agentic.invocation", 1, [], "", **agent),
+        monocle(3, "inference", 2, first, json.dumps({"assistant": [asked]}), type="inference.openai"),
+        monocle(4, "agentic.tool.invocation", 2, '{"title": "disk"}', "T-31", name="open_ticket", type="tool.x"),
+        monocle(5, "agentic.invocation", 1, [], "", **agent),
+        monocle(6, "inference", 5, first + later, json.dumps({"assistant": "T-31 is open"}), type="inference.openai"),
+    ]
+    path = tmp_path / "spans.json"
+    path.write_text(json.dumps(spans), "utf-8")
+    reading = read(path)
+    (call,) = reading.traces[0].calls
+    assert (call.tool, call.recorded_id, call.outcome) == ("open_ticket", "call_9", Outcome.RECORDED)
+    assert not reading.gaps

@@ -37,6 +37,7 @@ _FAILED = re.compile(
     r"|(?:mcp |tool )+call (?:error|failed)\b)",
     re.IGNORECASE,
 )
+ITEM = "item_completed"
 _DECLINED = frozenset({"declined", "denied", "rejected"})
 
 
@@ -52,6 +53,7 @@ class Ended(msgspec.Struct, frozen=True, gc=False):
     """What an event says of a call that ended: the tool and its arguments as they ran (where named), the result."""
 
     told: Told
+    call_id: str
     tool: str
     spot: Spot
     server: str = ""
@@ -116,15 +118,31 @@ def _told_by_metadata(value: dict[str, object]) -> Told:
 
 
 def ended(kind: str, fields: Fields, spot: Spot) -> Ended | None:
-    """What an event of that kind says of a call that ended; None where it speaks of none."""
+    """What an event of that kind says of a call that ended; None where it speaks of none.
+
+    In newer releases (0.171 is one) `item_completed` stands for all these events, with the call as its `item`.
+    """
+    if kind == ITEM:
+        item = fields_of(fields["item"]) if "item" in fields else {}
+        kind, fields, spot = text(item, "type"), item, spot.down("/item")
     reader = _EVENTS.get(kind)
     return None if reader is None else reader(fields, spot)
 
 
+def _id(fields: Fields) -> str:
+    return text(fields, "call_id", "id")
+
+
+def _by_status(fields: Fields, *, failed: bool) -> Told:
+    """Of what the event says in a word of its own, besides what its kind says."""
+    status = text(fields, "status")
+    return Told(failed=failed or status == "failed" or status in _DECLINED, denied=status in _DECLINED)
+
+
 def _patch(fields: Fields, spot: Spot) -> Ended:
-    failed = bytes(fields.get("success", b"true")) == b"false"
-    told = Told(failed=failed, denied=text(fields, "status") in _DECLINED)
-    return Ended(told, "apply_patch", spot, "", present(fields, "changes"), present(fields, "stdout", "stderr"))
+    told = _by_status(fields, failed=bytes(fields.get("success", b"true")) == b"false")
+    result = present(fields, "stdout", "stderr")
+    return Ended(told, _id(fields), "apply_patch", spot, "", present(fields, "changes"), result)
 
 
 def _mcp(fields: Fields, spot: Spot) -> Ended:
@@ -136,25 +154,35 @@ def _mcp(fields: Fields, spot: Spot) -> Ended:
     failed = bad is not None or (good is not None and bytes(fields_of(good).get("isError", b"")) == b"true")
     denied = bad is not None and _REFUSED.match(text_of(bad)[:_HEAD]) is not None
     told = Told(failed=failed, denied=denied)
-    server = text(asked, "server")
+    result = good if good is not None else bad
     return Ended(
-        told, text(asked, "tool"), spot, server, present(asked, "arguments"), good if good is not None else bad
+        told, _id(fields), text(asked, "tool"), spot, text(asked, "server"), present(asked, "arguments"), result
+    )
+
+
+def _mcp_item(fields: Fields, spot: Spot) -> Ended:
+    """The same as an item: result and error stand beside the call."""
+    good, bad = present(fields, "result"), present(fields, "error")
+    failed = bad is not None or (good is not None and bytes(fields_of(good).get("isError", b"")) == b"true")
+    told = _by_status(fields, failed=failed)
+    if bad is not None and _REFUSED.match(text(fields_of(bad), "message")[:_HEAD]):
+        told = Told(failed=True, denied=True)
+    result = good if good is not None else bad
+    return Ended(
+        told, _id(fields), text(fields, "tool"), spot, text(fields, "server"), present(fields, "arguments"), result
     )
 
 
 def _command(fields: Fields, spot: Spot) -> Ended:
-    told = Told(
-        failed=bytes(fields.get("exit_code", b"0")) != b"0" or text(fields, "status") == "failed",
-        denied=text(fields, "status") in _DECLINED,
-    )
+    told = _by_status(fields, failed=bytes(fields.get("exit_code", b"0")) != b"0")
     result = present(fields, "aggregated_output", "stdout")
-    return Ended(told, "exec_command", spot, "", present(fields, "command"), result)
+    return Ended(told, _id(fields), "exec_command", spot, "", present(fields, "command"), result)
 
 
 def _dynamic(fields: Fields, spot: Spot) -> Ended:
-    told = Told(failed=bytes(fields.get("success", b"true")) == b"false")
+    told = _by_status(fields, failed=bytes(fields.get("success", b"true")) == b"false")
     result = present(fields, "content_items", "error")
-    return Ended(told, text(fields, "tool"), spot, "", present(fields, "arguments"), result)
+    return Ended(told, _id(fields), text(fields, "tool"), spot, "", present(fields, "arguments"), result)
 
 
 _EVENTS: dict[str, Callable[[Fields, Spot], Ended]] = {
@@ -162,4 +190,8 @@ _EVENTS: dict[str, Callable[[Fields, Spot], Ended]] = {
     "mcp_tool_call_end": _mcp,
     "exec_command_end": _command,
     "dynamic_tool_call_response": _dynamic,
+    "FileChange": _patch,
+    "McpToolCall": _mcp_item,
+    "CommandExecution": _command,
+    "DynamicToolCall": _dynamic,
 }

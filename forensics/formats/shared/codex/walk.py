@@ -19,7 +19,7 @@ from forensics.core.jsonvalue import raw, text_of
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import NOWHERE, Boundary, StepKind
-from forensics.formats.shared.codex.outcomes import Ended, Told, ended, told_by_output
+from forensics.formats.shared.codex.outcomes import ITEM, Ended, Told, ended, told_by_output
 from forensics.formats.shared.fields import (
     Fields,
     as_object,
@@ -168,7 +168,7 @@ class Rollout:
 
     def _ask(self, part: Part, fields: Fields, spot: Spot, tainted: str | None) -> None:
         space = text(fields, "namespace")
-        tool = space + part.tool if space else part.tool
+        tool = _in_namespace(space, part.tool)
         self.searches += tool == "web_search"
         self._builder().request(
             self._lane(),
@@ -223,7 +223,7 @@ class Rollout:
         kind = text(fields, "type")
         over = ended(kind, fields, spot)
         if over is not None:
-            self.ended[text(fields, "call_id")] = over
+            self.ended[over.call_id] = over
             self._aside(spot, kind)
             return
         _EVENTS.get(kind, Rollout.aside)(self, kind, fields, spot)
@@ -241,6 +241,15 @@ class Rollout:
         said = present(fields, "message", "text")
         if said is not None and kind != "user_message":
             self.echoes.append((text_of(said).strip(), step, spot))
+
+    def item_done(self, kind: str, fields: Fields, spot: Spot) -> None:
+        """An item was completed that is no call of a tool: words of the model, a search, or what counts for nothing."""
+        item = fields_of(fields["item"]) if "item" in fields else {}
+        what = text(item, "type")
+        step = self._aside(spot, what or kind)
+        self.searches_done += what == "WebSearch"
+        for part in items_of(item["content"]) if what == "AgentMessage" and "content" in item else ():
+            self.echoes.append((text(fields_of(part), "text").strip(), step, spot.down("/item/content")))
 
     def begun(self, kind: str, fields: Fields, spot: Spot) -> None:
         """A task begins: what the model says from here on is another turn."""
@@ -367,9 +376,15 @@ class Rollout:
             space = text(fields, "name") if inner is not None else ""
             for tool in items_of(inner) if inner is not None else [item]:
                 for facts in tool_facts(tool):
-                    name = space + facts.name
+                    name = _in_namespace(space, facts.name)
                     told = msgspec.structs.replace(facts, name=name, server=_server(space or name), locator=locator)
                     known.setdefault(name, told)
+
+
+def _in_namespace(space: str, tool: str) -> str:
+    """The name under which a tool of a namespace is known; in some releases one of the two bears the line between."""
+    joined_already = not space or space.endswith("_") or tool.startswith("_")
+    return space + tool if joined_already else f"{space}__{tool}"
 
 
 def _server(tool: str) -> str | None:
@@ -397,6 +412,7 @@ _EVENTS: dict[str, _News] = {
     **dict.fromkeys(("user_message", "agent_message"), Rollout.echo),
     **dict.fromkeys(("task_started", "turn_started"), Rollout.begun),
     **dict.fromkeys(("task_complete", "turn_complete"), Rollout.done),
+    ITEM: Rollout.item_done,
     "turn_aborted": Rollout.aborted,
     "thread_rolled_back": Rollout.rolled_back,
     **dict.fromkeys(("error", "stream_error"), Rollout.error),
