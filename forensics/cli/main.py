@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import NoReturn
 
 INTERRUPTED = 130
+_TOLD_TO_STOP = ("SIGTERM", "SIGHUP")  # the second is not known to every system
 
 
 def main() -> NoReturn:
     """Run the command line and end the process with its exit code."""
+    for name in _TOLD_TO_STOP:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, _stop)
     try:
         from forensics.cli.program import program
 
@@ -17,6 +23,12 @@ def main() -> NoReturn:
     except KeyboardInterrupt:  # while the program itself was still being imported
         sys.exit(INTERRUPTED)
     sys.exit(0)
+
+
+def _stop(number: int, _frame: object) -> NoReturn:
+    """End as an exception does, so that private copies of evidence are removed on the way; not once more meanwhile."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
 
 
 if __name__ == "__main__":

@@ -141,11 +141,11 @@ class _Export:
         data = present(fields, "span_data")
         inner = fields_of(data) if data is not None else {}
         kind = text(inner, "type")
-        if kind in _ATTRIBUTES or data is None:
+        if kind in _ATTRIBUTES:
             return
         own = present(inner, "data") if kind == "custom" else None
         looked_at = fields_of(own) if own is not None and not is_text(own) else inner
-        if kind not in _TOLD_BY_NAME or call_marks(looked_at) or holds_a_call(data):
+        if data is None or kind not in _TOLD_BY_NAME or call_marks(looked_at) or holds_a_call(data):
             message = f"a span of the kind {one_line(kind or '(none)', 40)}, which may hide a call"
             self.build.gap("evidence_gap", message, spot, trace=text(fields, "trace_id"))
 

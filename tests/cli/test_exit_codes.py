@@ -16,6 +16,7 @@ from forensics.cli.program import program
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 PAGER, READONLY = str(SAMPLES / "pager.chat.json"), str(SAMPLES / "readonly.responses.json")
+DATABASE = str(SAMPLES / "crash.db")
 POLICY = str(SAMPLES / "policies" / "readonly.yaml")
 
 CASES = [
@@ -191,6 +192,35 @@ def test_an_interrupt_ends_with_130_and_nothing_half_written() -> None:
     assert process.returncode == 130
     assert out == b""
     assert b"Traceback" not in err
+
+
+_WAITING = """
+import sys, time
+from forensics.cli.main import main
+from forensics.formats.shared.source import Source
+copied = Source.copy_to_disk
+def copy_and_wait(self):
+    path = copied(self)
+    print(path, file=sys.stderr, flush=True)
+    time.sleep(60)
+    return path
+Source.copy_to_disk = copy_and_wait
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGTERM)])
+def test_a_command_that_is_told_to_stop_takes_the_copy_of_a_database_with_it(number: signal.Signals) -> None:
+    command = [sys.executable, "-c", _WAITING, "audit", DATABASE]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    copy = Path(process.stderr.readline().decode().strip())
+    assert copy.exists()
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert not copy.parent.exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes as POSIX has them")

@@ -153,6 +153,7 @@ def test_a_generation_says_what_was_asked_and_answered(reading: Callable[..., Re
         ((TRACE, *RUN[2:]), ["orphan_span"]),
         ((*RUN, {"object": "trace.spam"}), ["malformed_line"]),
         ((*RUN, span("x", "a", 5, {"type": "sorcery"})), ["evidence_gap"]),
+        ((*RUN, {**span("x", "a", 5, {}), "span_data": None}), ["evidence_gap"]),
         (
             (*RUN, span("x", "a", 5, {"type": "custom", "name": "x", "data": {"tool": "rm", "args": {}}})),
             ["evidence_gap"],
