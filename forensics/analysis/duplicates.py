@@ -4,6 +4,7 @@ effect: that each adds to the world, or no more than that they run a text.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -26,6 +27,7 @@ _ADDS = frozenset({Effect.REPEATING, Effect.IRREVERSIBLE})
 _TOOK = frozenset({Outcome.RECORDED})
 _DOUBTFUL = frozenset({Outcome.INDETERMINATE})
 _OF_THE_TOOL = frozenset({Source.DESCRIPTION, Source.SCHEMA})
+_POSSIBLE, _MAY_HAVE = "possible_duplicate_side_effect", "may have taken effect more than once"
 _TYPED = frozenset({"chars", "keys", "keystrokes", "stdin"})
 _KEYS = frozenset(
     [
@@ -44,6 +46,23 @@ _KEYS = frozenset(
 )
 
 
+class _Around(msgspec.Struct, frozen=True):
+    """What stands around the calls of a trace: the values that each minted, by its row, and the steps that are errors.
+    Told once for all groups, so that many groups in a long trace cost no more than one pass.
+    """
+
+    minted: dict[int, list[str]]
+    errors: list[int]
+
+
+def _around(acts: Acts) -> _Around:
+    minted: dict[int, list[str]] = {}
+    for handle in acts.handles:
+        if handle.minted:
+            minted.setdefault(handle.call, []).append(handle.value)
+    return _Around(minted, acts.trace.rows(StepKind.ERROR))
+
+
 def twice(acts: Acts) -> Iterator[Finding]:
     """A finding for each group of calls that did, may have done, or ran the same thing more than once."""
     groups: dict[tuple[str, str, bytes], list[int]] = {}
@@ -51,10 +70,11 @@ def twice(acts: Acts) -> Iterator[Finding]:
     for row, (call, adding, key) in enumerate(zip(acts.trace.calls, adds, acts.arguments_keys, strict=True)):
         if adding and call.arguments is not None and call.again_of < 0:
             groups.setdefault((call.agent, call.tool, key), []).append(row)
-    for rows in groups.values():
-        if len(rows) > 1 and not _types_nothing(acts.trace.calls[rows[0]]):
-            shown = all(_shows_an_effect(acts.calls[row], acts.rules) for row in rows)
-            yield from _repeated(acts, rows) if shown else _run_again(acts, rows)
+    several = [rows for rows in groups.values() if len(rows) > 1 and not _types_nothing(acts.trace.calls[rows[0]])]
+    around = _around(acts) if several else _Around({}, [])
+    for rows in several:
+        shown = all(_shows_an_effect(acts.calls[row], acts.rules) for row in rows)
+        yield from _repeated(acts, rows, around) if shown else _run_again(acts, rows)
 
 
 def _shows_an_effect(kind: Classification, rules: RuleSet) -> bool:
@@ -82,18 +102,17 @@ def _run_again(acts: Acts, rows: list[int]) -> Iterator[Finding]:
     yield finding("repeated_call", message, steps=tuple(c.step for c in calls), basis=Basis.DERIVED)
 
 
-def _repeated(acts: Acts, rows: list[int]) -> Iterator[Finding]:
+def _repeated(acts: Acts, rows: list[int], around: _Around) -> Iterator[Finding]:
     calls = acts.trace.calls
     took = [r for r in rows if calls[r].outcome in _TOOK and not failed_by_its_words(calls[r])]
     doubtful = [r for r in rows if calls[r].outcome in _DOUBTFUL or is_unanswered(calls[r])]
     if len(took) > 1 and not _same_key_same_answer(acts, took):
-        yield _twice_finding("duplicate_side_effect", acts, took, f"took effect {len(took)} times in this trace")
+        what = f"took effect {len(took)} times in this trace"
+        yield _twice_finding("duplicate_side_effect", acts.trace, took, what, around)
     elif took and doubtful:
-        yield _twice_finding(
-            "possible_duplicate_side_effect", acts, sorted((*took, *doubtful)), "may have taken effect more than once"
-        )
+        yield _twice_finding(_POSSIBLE, acts.trace, sorted((*took, *doubtful)), _MAY_HAVE, around)
     elif len(doubtful) > 1:
-        yield _twice_finding("possible_duplicate_side_effect", acts, doubtful, "may have taken effect more than once")
+        yield _twice_finding(_POSSIBLE, acts.trace, doubtful, _MAY_HAVE, around)
 
 
 def _same_key_same_answer(acts: Acts, rows: Sequence[int]) -> bool:
@@ -104,19 +123,18 @@ def _same_key_same_answer(acts: Acts, rows: Sequence[int]) -> bool:
     return keyed and len(answers) == 1
 
 
-def _twice_finding(code: str, acts: Acts, rows: list[int], what: str) -> Finding:
-    calls = [acts.trace.calls[r] for r in rows]
-    among = frozenset(rows)
-    minted = [h.value for h in acts.handles if h.call in among and h.minted]
+def _twice_finding(code: str, trace: Trace, rows: list[int], what: str, around: _Around) -> Finding:
+    calls = [trace.calls[r] for r in rows]
+    minted = [value for row in rows for value in around.minted.get(row, ())]
     shown = f" ({', '.join(one_line(v, 40) for v in minted[:4])})" if minted else ""
-    cause = _cause(acts.trace, calls)
+    cause = _cause(around, calls)
     message = f"{one_line(calls[0].tool, 60)} {what} with the same arguments{shown}{cause}"
     return finding(code, message, steps=tuple(c.step for c in calls), basis=Basis.DERIVED)
 
 
-def _cause(trace: Trace, calls: list[Call]) -> str:
+def _cause(around: _Around, calls: list[Call]) -> str:
     """What stands between the two calls: an error after the effect is the retry that this kind of fault is made of."""
-    between = range(calls[0].step + 1, calls[1].step)
-    if any(trace.kind[row] == StepKind.ERROR for row in between):
+    first = bisect_right(around.errors, calls[0].step)
+    if first < bisect_left(around.errors, calls[1].step):
         return "; an error event stands between them, after the first had its result: a retry from the top"
     return ""

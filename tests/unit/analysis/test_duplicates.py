@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from forensics.analysis.anomalies import Acts
+from forensics.analysis.duplicates import twice
 from forensics.api import examine
+from forensics.core.handles import Handle
+from forensics.rules.engine import load_rules
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -46,3 +51,32 @@ def codes(tmp_path: Path, tool: str, arguments: dict[str, Any], results: tuple[A
 )
 def test_what_was_done_twice(tmp_path: Path, tool: str, arguments: dict[str, Any], found: str | None) -> None:
     assert codes(tmp_path, tool, arguments, ("one", "two")) == ([found] if found else [])
+
+
+class _Counted(list[Handle]):
+    """A list that counts how often somebody walks over it."""
+
+    walks = 0
+
+    def __iter__(self) -> Iterator[Handle]:
+        self.walks += 1
+        return super().__iter__()
+
+
+def test_many_groups_walk_once_over_the_handles(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    lines = []
+    for number in range(60):
+        call = {"type": "tool_call", "id": f"c{number}", "name": "send_email", "args": {"to": number % 30}}
+        lines += [
+            call,
+            {"type": "tool_result", "call_id": f"c{number}", "result": {"id": f"m-{7919 * number + 10007}"}},
+        ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    (analysis,) = examine(path).analyses
+    handles = _Counted(analysis.handles)
+    trace, rules = analysis.trace, load_rules()
+    acts = Acts(trace, tuple(bytes(c.arguments or b"") for c in trace.calls), analysis.calls, handles, rules)
+    found = list(twice(acts))
+    assert (len(found), handles.walks) == (30, 1)
+    assert all("m-" in one.message for one in found)
