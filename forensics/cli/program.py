@@ -24,6 +24,7 @@ _COMMANDS = {
     "classify": ("forensics.cli.commands.classify", "Say what each tool or call does to the world, with the evidence."),
     "graph": ("forensics.cli.commands.graph", "Draw what led to what, whole or around one step."),
     "explain": ("forensics.cli.commands.explain", "Say why a step happened and what it led to."),
+    "match": ("forensics.cli.commands.match", "Say what each request of a rerun would be served, without one."),
     "policy": ("forensics.cli.commands.policy", "Draft a policy file, or check one."),
     "rules": ("forensics.cli.commands.rules", "List, show, lint and test rules; explain the codes of findings."),
     "formats": (

@@ -9,22 +9,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from forensics.core.build import Spot
 from forensics.core.findings import finding
-from forensics.core.jsonvalue import decode
 from forensics.errors import CorruptEvidenceError
+from forensics.formats.shared.cassettes.file import cassette_file
 from forensics.formats.shared.cassettes.recorded_http import HAR, LISTS, exchange_of
 from forensics.formats.shared.cassettes.walk import Cassette
-from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, opens_with
-from forensics.formats.shared.lines import BOM
-from forensics.formats.shared.yaml_text import Extent, YamlText, read_yaml
+from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of
 
 if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder
     from forensics.formats.shared.reader import Look
     from forensics.formats.shared.source import Source
+    from forensics.formats.shared.yaml_text import Extent, YamlText
 
 NAME = "vcr-cassette"
 ABOUT = "HTTP cassette of VCR.py (YAML or JSON), Ruby's VCR, go-vcr, or HAR: requests to model APIs, MCP and others"
@@ -58,20 +55,16 @@ def _holds_requests(document: Fields) -> bool:
 
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Walk the exchanges. Raises CorruptEvidenceError where there are none that can be read, LimitExceededError."""
-    start = len(BOM) if bytes(source.data[:3]) == BOM else 0
-    whole = Spot(build.places.add(offset=start, length=len(source.data) - start))
-    told = _told(source.data, start)
-    decoded = decode(told.body)
-    tainted = build.faults(decoded.faults, whole)
-    name, listed = _listed(decoded.value)
-    _say_rest(told, build)
-    if not listed:
+    file = cassette_file(source.data)
+    whole = Spot(_place(build, file.whole))
+    tainted = build.faults(file.faults, whole)
+    _say_rest(file.told, build)
+    if not file.interactions:
         message = f"{source.name} holds no exchange that can be read"
-        raise CorruptEvidenceError(message, hint=told.error or decoded.error or "is this the whole file?")
+        raise CorruptEvidenceError(message, hint=file.error or "is this the whole file?")
     cassette = Cassette(build)
-    for index, value in enumerate(listed):
-        pointer = f"/{name}/{index}"
-        place = _place(build, told.records[pointer]) if pointer in told.records else whole.place
+    for value, (pointer, extent) in zip(file.interactions, file.places(), strict=True):
+        place = whole.place if extent is file.whole else _place(build, extent)
         one = exchange_of(value)
         if one is None:
             build.gap("evidence_gap", "an interaction without a request", Spot(place, pointer))
@@ -79,14 +72,6 @@ def read(source: Source, build: EvidenceBuilder) -> None:
         build.counts.records += 1
         cassette.exchange(one, Spot(place, pointer, one.at), tainted)
     cassette.close()
-
-
-def _told(data: memoryview, start: int) -> YamlText:
-    """The file as JSON: itself, or its YAML; JSON that breaks off is read as the YAML that it is."""
-    body = msgspec.Raw(data[start:])
-    if opens_with(body, b"{") and decode(body).error is None:
-        return YamlText(body, {})
-    return read_yaml(data)
 
 
 def _say_rest(told: YamlText, build: EvidenceBuilder) -> None:
@@ -97,18 +82,6 @@ def _say_rest(told: YamlText, build: EvidenceBuilder) -> None:
     message = f"the cassette can't be read from line {told.unread.line} on: {told.error}"
     build.gap("container_truncated", message, rest)
     build.found(finding("container_truncated", message, locators=(build.places.locator(rest.place),)))
-
-
-def _listed(value: object) -> tuple[str, list[object]]:
-    """The interactions, and the name of their list."""
-    if isinstance(value, dict):
-        for name in LISTS:
-            if isinstance(value.get(name), list):
-                return name, value[name]
-        log = value.get(HAR[0])
-        if isinstance(log, dict) and isinstance(log.get(HAR[1]), list):
-            return "/".join(HAR), log[HAR[1]]
-    return "", []
 
 
 def _place(build: EvidenceBuilder, extent: Extent) -> int:

@@ -447,14 +447,15 @@ def finding_rows(examined: Sequence[Examined], numbering: Numbering) -> list[Fin
     rows: list[FindingRow] = []
     for one in examined:
         if one.reading is not None:
-            rows.extend(_finding_row(f, None, 0) for f in one.reading.findings)
+            rows.extend(finding_row(f) for f in one.reading.findings)
         for analysis in one.analyses:
             first = numbering.first(analysis)
-            rows.extend(_finding_row(f, analysis.trace.id, first) for f in analysis.findings)
+            rows.extend(finding_row(f, analysis.trace.id, first) for f in analysis.findings)
     return list({msgspec.json.encode(row): row for row in rows}.values())
 
 
-def _finding_row(one: Finding, trace: str | None, first: int) -> FindingRow:
+def finding_row(one: Finding, trace: str | None = None, first: int = 0) -> FindingRow:
+    """One finding; `first` is the number of its trace's first step in the document."""
     return FindingRow(
         code=one.code,
         severity=one.severity.value,

@@ -15,6 +15,7 @@ FORMATS = "forensics/formats/v1"
 POLICY_CHECK = "forensics/policy-check/v1"
 GRAPH = "forensics/graph/v1"
 EXPLANATION = "forensics/explanation/v1"
+MATCHING = "forensics/matching/v1"
 
 
 class Document(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
@@ -549,6 +550,66 @@ class ExplanationDocument(msgspec.Struct, frozen=True, kw_only=True):
     led_to: ReachRow
 
 
+class NearRow(Document, frozen=True):
+    """A recording near a request that was not served: why it does not answer, and the first place where they differ
+    with both values, shortened (`left` is the recorded one; none where nothing stands there).
+    """
+
+    recorded: int
+    because: str
+    locator: Place | None = None
+    step: int | None = None
+    pointer: str | None = None
+    left: str | None = None
+    right: str | None = None
+
+
+class MatchedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One request with what it is served. `recorded` counts recordings from 0; `rung` is bytes, equal or normalised,
+    and `set_aside` the places that differ and were passed over.
+    """
+
+    index: int
+    kind: str
+    lane: str | None
+    asked: Any
+    status: str
+    served: Any
+    recorded: int | None
+    recorded_step: int | None
+    rung: str | None
+    set_aside: list[str]
+    because: str | None
+    nearest: list[NearRow]
+    locator: Place | None
+
+
+class MatchingCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """How many recordings and requests there are, and what became of them."""
+
+    recordings: int
+    unused: int
+    requests: int
+    served: int
+    not_reached: int
+
+
+class MatchingDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """What each request would be served. `result` is served (all of them), miss or ambiguous; `stopped_at` is the
+    request that was not served. The first evidence is the recording, the second the requests.
+    """
+
+    schema: str
+    tool: Program
+    evidence: list[EvidenceRow]
+    trace: str | None
+    result: str
+    stopped_at: int | None
+    counts: MatchingCounts
+    requests: list[MatchedRow]
+    findings: list[FindingRow]
+
+
 DOCUMENTS: dict[str, type[msgspec.Struct]] = {
     "audit": AuditDocument,
     "inspection": InspectionDocument,
@@ -557,4 +618,5 @@ DOCUMENTS: dict[str, type[msgspec.Struct]] = {
     "policy-check": PolicyCheckDocument,
     "graph": GraphDocument,
     "explanation": ExplanationDocument,
+    "matching": MatchingDocument,
 }

@@ -10,6 +10,7 @@ from forensics.report.documents import (
     ExplanationDocument,
     FormatsDocument,
     InspectionDocument,
+    MatchingDocument,
     PolicyCheckDocument,
 )
 from forensics.report.rule_documents import (
@@ -23,6 +24,7 @@ from forensics.report.terminal_audit import audit
 from forensics.report.terminal_classes import classification
 from forensics.report.terminal_explain import explanation
 from forensics.report.terminal_inspect import inspection
+from forensics.report.terminal_matching import matching
 from forensics.report.terminal_page import Page
 from forensics.report.terminal_rules import code, rule, rule_lints, rule_list, rule_tests
 from forensics.report.terminal_tables import formats, policy_check
@@ -37,6 +39,7 @@ _LAYOUTS: dict[type, Callable[[Page, Any], None]] = {
     InspectionDocument: inspection,
     ClassificationDocument: classification,
     ExplanationDocument: explanation,
+    MatchingDocument: matching,
     FormatsDocument: formats,
     PolicyCheckDocument: policy_check,
     RuleListDocument: rule_list,

@@ -86,7 +86,10 @@ def test_every_help_has_examples_at_80_columns(path: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("forensics ", {"audit", "inspect", "classify", "graph", "explain", "policy", "rules", "formats", "schema"}),
+        (
+            "forensics ",
+            {"audit", "inspect", "classify", "graph", "explain", "match", "policy", "rules", "formats", "schema"},
+        ),
         ("forensics policy ", {"draft", "check"}),
         ("forensics rules ", {"list", "show", "lint", "test"}),
         ("forensics rules show handle_b", {"handle_branch"}),

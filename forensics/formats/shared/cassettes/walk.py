@@ -70,7 +70,7 @@ class Cassette:
     def exchange(self, one: Exchange, spot: Spot, tainted: str | None) -> None:
         """Tell one exchange, by what it asks for, and then what may be hidden in it: now it is known whose it is."""
         self._tell(one, spot, self._faults(one, spot) or tainted)
-        for doubt in _doubts(one):
+        for doubt in doubts_of(one):
             self._builder().gap(doubt.code, doubt.says, spot.down(doubt.pointer))
 
     def _faults(self, one: Exchange, spot: Spot) -> str | None:
@@ -85,7 +85,7 @@ class Cassette:
     def _tell(self, one: Exchange, spot: Spot, tainted: str | None) -> None:
         said = one.request.json()
         fields = fields_of(said) if said is not None and opens_with(said, b"{") else {}
-        if _asks_a_model(fields):
+        if asks_a_model(fields):
             self._turn(one, fields, spot, tainted)
         elif _calls(said):
             self._mcp(one, said or _NULL, spot, tainted)
@@ -204,7 +204,7 @@ class Cassette:
         builder.execute(builder.lane(), ran)
 
 
-def _doubts(one: Exchange) -> Iterator[Doubt]:
+def doubts_of(one: Exchange) -> Iterator[Doubt]:
     """What in the bodies can't be read, or breaks off."""
     for body in (one.request, one.response):
         streamed = body.streamed.doubts if body.streamed is not None else ()
@@ -215,7 +215,7 @@ def _doubts(one: Exchange) -> Iterator[Doubt]:
 # what a request is ---------------------------------------------------------------------------------------------------
 
 
-def _asks_a_model(fields: Fields) -> bool:
+def asks_a_model(fields: Fields) -> bool:
     """Whether a body is a prompt: messages or contents, or a prompt with the name of a model."""
     for name in ("messages", "contents"):
         listed = fields.get(name)

@@ -1,0 +1,129 @@
+"""What would the gate serve to these requests? The dry run as a verb of the library: two evidences, one outcome."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.api import Options, read
+from forensics.core.evidence import Severity
+from forensics.core.limits import under
+from forensics.core.sanitise import one_line
+from forensics.errors import ConfigurationError, UnknownFormatError
+from forensics.formats.shared.reader import look_at
+from forensics.formats.shared.source import STDIN, Source, open_source
+from forensics.replay import cassettes, request_log, traced
+from forensics.replay.dry_run import Matching, dry_run
+from forensics.report.compose import Examined
+from forensics.report.matching import matching_document
+
+if TYPE_CHECKING:
+    from forensics.api import Where
+    from forensics.core.reading import Reading
+    from forensics.core.trace import Trace
+    from forensics.replay.recordings import Record, Request
+    from forensics.report.documents import MatchingDocument
+
+SERVED, STOPPED = 0, 1
+_RECORDING, _REQUESTS = 0, 1
+_LEAST_PREFIX = 4
+_LISTED = 20
+
+
+class Matched(msgspec.Struct, frozen=True):
+    """A dry run with the evidence that it rests on: the recording, and the requests. `trace` is the recorded run."""
+
+    matching: Matching
+    evidence: tuple[Examined, Examined]
+    trace: str | None = None
+
+    def document(self) -> MatchingDocument:
+        """The matching document."""
+        return matching_document(self.matching, self.evidence, self.trace)
+
+
+def match(
+    recording: Where, requests: Where, options: Options | None = None, *, requests_trace: str | None = None
+) -> Matched:
+    """Put every request to the gate over the recording; nothing is run, asked or contacted.
+
+    `options.trace` chooses a trace of the recording, `requests_trace` one of the requests. Raises EvidenceError for
+    what can't be read, and ConfigurationError where it is not clear which trace is meant.
+    """
+    options = options or Options()
+    if str(recording) == STDIN and str(requests) == STDIN:
+        message = "recording and requests can't both come from standard input"
+        raise ConfigurationError(message, hint="name one of them as a file")
+    with under(options.limits), open_source(str(recording)) as one, open_source(str(requests)) as other:
+        record, recorded, trace = _record(one, options)
+        asked, read_of = _requests(other, requests_trace)
+        one.check_unchanged()
+        other.check_unchanged()
+        matching = dry_run(record, asked)
+    return Matched(matching, (_examined(one, recorded), _examined(other, read_of)), trace)
+
+
+def match_exit_code(matched: Matched, fail_on: Severity = Severity.HIGH) -> int:
+    """0 where every request is served and no finding is at or above `fail_on`, else 1."""
+    loud = any(one.severity.rank >= fail_on.rank for one in matched.matching.findings)
+    return STOPPED if loud or matched.matching.stop is not None else SERVED
+
+
+def _examined(source: Source, reading: Reading) -> Examined:
+    return Examined(source.name, source.sha256, source.size, reading)
+
+
+def _record(source: Source, options: Options) -> tuple[Record, Reading, str | None]:
+    """The recordings, what was read, and the id of the trace where they are those of one."""
+    if options.input_format in {None, request_log.FORMAT} and request_log.is_request_log(look_at(source)):
+        record, reading = request_log.log_record(source, _RECORDING)
+        trace = None
+    else:
+        reading = read(source, _RECORDING, options.input_format)
+        record, trace = _recorded(source, reading, options.trace)
+    if not record.recordings:
+        message = f"{source.name} holds no recorded request ({reading.evidence.format})"
+        raise UnknownFormatError(message, hint="check that this is the right file", code="no_recording")
+    return record, reading, trace
+
+
+def _recorded(source: Source, reading: Reading, wanted: str | None) -> tuple[Record, str | None]:
+    if reading.evidence.format == cassettes.FORMAT:
+        return cassettes.cassette_record(source, reading), None
+    trace = _chosen(reading, wanted, "--trace")
+    record = traced.trace_record(trace)
+    return msgspec.structs.replace(record, findings=(*reading.findings, *record.findings)), trace.id
+
+
+def _requests(source: Source, wanted: str | None) -> tuple[tuple[Request, ...], Reading]:
+    """The requests, and what was read."""
+    if request_log.is_request_list(look_at(source)):
+        return request_log.log_requests(source, _REQUESTS)
+    try:
+        reading = read(source, _REQUESTS)
+    except UnknownFormatError:
+        return request_log.log_requests(source, _REQUESTS)
+    if reading.evidence.format == cassettes.FORMAT:
+        return cassettes.cassette_requests(source, reading), reading
+    requests = traced.trace_requests(_chosen(reading, wanted, "--requests-trace"))
+    if not requests:
+        message = f"{source.name} holds no request ({reading.evidence.format})"
+        raise UnknownFormatError(message, hint="check that this is the right file", code="no_request")
+    return requests, reading
+
+
+def _chosen(reading: Reading, wanted: str | None, option: str) -> Trace:
+    """The trace of that id or of its beginning; without one, the only one that is not marked as a rerun of another."""
+    traces = reading.traces
+    if wanted is not None:
+        exact = [t for t in traces if t.id == wanted]
+        traces = tuple(exact or [t for t in traces if len(wanted) >= _LEAST_PREFIX and t.id.startswith(wanted)])
+    elif len(traces) > 1:
+        ids = {t.id for t in traces}
+        traces = tuple(t for t in traces if t.rerun_of is None or t.rerun_of not in ids - {t.id})
+    if len(traces) == 1:
+        return traces[0]
+    listed = ", ".join(one_line(t.id, 80) for t in reading.traces[:_LISTED])
+    message = f"it is not clear which trace of {reading.evidence.name} is meant"
+    raise ConfigurationError(message, hint=f"choose one with {option} ID: {listed}")

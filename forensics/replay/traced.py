@@ -1,0 +1,140 @@
+"""What did the run of a trace ask, and what was it answered? Its model turns and boundary calls as recordings.
+
+A turn's request is what the model had been shown since its last turn, with a digest of all that came before: equal
+requests are those with equal histories, and a long trace stays as small as it is. Lanes are agents: which of two
+conversations of one agent a step belongs to is not recorded in a trace.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from forensics.analysis.decide import not_injectable
+from forensics.core.jsonvalue import canonical, value_of
+from forensics.core.trace import Boundary, Outcome, StepKind
+from forensics.replay.recordings import MODEL, TOOL, Record, Recording, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from forensics.core.trace import Call, Payload, Step, Trace
+
+_SHOWN = frozenset(
+    {StepKind.SYSTEM, StepKind.USER, StepKind.TOOL_RESULT, StepKind.APPROVAL, StepKind.MEMORY, StepKind.HANDOFF}
+)
+_UNSETTLED = frozenset({Outcome.ABSENT, Outcome.INDETERMINATE})
+_FAILED = frozenset({Outcome.FAILED, Outcome.DENIED})
+
+
+def trace_record(trace: Trace) -> Record:
+    """The recordings of a trace, in causal order. A gap that may hide a call puts all of them in doubt, as it refuses
+    every rerun; tools that the model's provider ran are part of its answer and asked for by nobody.
+    """
+    gap = next((gap for gap in trace.gaps if gap.hides), None)
+    doubt = "" if gap is None else f"a gap may hide an equal request ({gap.code}: {gap.message})"
+    return Record(recordings=tuple(_recordings(trace, doubt)), findings=tuple(trace.findings))
+
+
+def trace_requests(trace: Trace) -> tuple[Request, ...]:
+    """The requests of a trace alone, in the order in which its run made them."""
+    return tuple(recording.request for recording in _recordings(trace, ""))
+
+
+def _recordings(trace: Trace, doubt: str) -> Iterator[Recording]:
+    lanes: dict[str, _Shown] = {}
+    asked = _calls_by_turn(trace)
+    silent = set(trace.silent_turns)
+    for step in trace.steps():
+        shown = lanes.setdefault(step.agent, _Shown())
+        if step.kind is StepKind.MODEL and step.turn is not None:
+            answer = _answer(step, asked.get(step.turn, []))
+            yield _turn(
+                step, shown, answer, "what the model said was not captured" if step.turn in silent else "", doubt
+            )
+            shown.said(answer)
+        elif step.kind is StepKind.TOOL_CALL and step.call is not None:
+            call = trace.calls[step.call]
+            if call.step == step.index and call.again_of < 0 and call.boundary is not Boundary.PROVIDER_TOOL:
+                yield _call(trace, call, step, doubt)
+        elif step.kind in _SHOWN:
+            shown.take({"kind": step.kind.label, "says": _value(step.payload)})
+
+
+class _Shown:
+    """What an agent's model was shown: since its last turn in full, before that by a digest."""
+
+    def __init__(self) -> None:
+        self.fresh: list[Any] = []
+        self._before = hashlib.sha256()
+
+    def take(self, item: Any) -> None:
+        """Something is shown to the model."""
+        self.fresh.append(item)
+
+    def request(self, model: str) -> dict[str, Any]:
+        """What the next turn is asked."""
+        named = {"model": model} if model else {}
+        return {**named, "shown": self.fresh, "before": f"sha256:{self._before.hexdigest()}"}
+
+    def said(self, answer: Any) -> None:
+        """The model answered."""
+        self._before.update(canonical([self.fresh, answer]))
+        self.fresh = []
+
+
+def _calls_by_turn(trace: Trace) -> dict[int, list[Call]]:
+    found: dict[int, list[Call]] = {}
+    for call in trace.calls:
+        if call.turn >= 0:
+            found.setdefault(call.turn, []).append(call)
+    return found
+
+
+def _answer(step: Step, calls: list[Call]) -> dict[str, Any]:
+    said = [{"tool": call.tool, "arguments": _value(call.requested.payload)} for call in calls if call.requested]
+    return {"text": _value(step.payload), "calls": said}
+
+
+def _turn(step: Step, shown: _Shown, answer: Any, missing: str, doubt: str) -> Recording:
+    request = Request(
+        kind=MODEL,
+        value=shown.request(step.name),
+        locator=step.locator,
+        lane=step.agent or None,
+        step=step.index,
+    )
+    return Recording(request=request, answer=answer, missing=missing, doubt=doubt)
+
+
+def _call(trace: Trace, call: Call, step: Step, doubt: str) -> Recording:
+    request = Request(
+        kind=TOOL,
+        value={"tool": call.tool, "arguments": _value(call.arguments)},
+        locator=step.locator,
+        lane=call.agent or None,
+        recorded_id=call.recorded_id,
+        spelled=b"" if call.arguments is None else canonical(call.tool) + bytes(call.arguments),
+        step=step.index,
+    )
+    missing, blocked = _withheld(trace, call)
+    return Recording(
+        request=request,
+        answer=None if call.result is None else value_of(call.result),
+        missing=missing,
+        doubt=blocked or doubt,
+        batch=call.turn if call.turn >= 0 else None,
+        failed=call.outcome in _FAILED,
+    )
+
+
+def _withheld(trace: Trace, call: Call) -> tuple[str, str]:
+    """Why the call has no result to give, and why the one it has can't be given; "" where neither holds."""
+    reason = next(not_injectable(trace, call), None) if call.blocks or call.outcome in _UNSETTLED else None
+    if reason is not None:
+        return ("", reason.message) if call.blocks else (reason.message, "")
+    return "" if call.result is not None else "its result is not in the evidence", ""
+
+
+def _value(payload: Payload | None) -> Any:
+    return None if payload is None else value_of(payload)
