@@ -16,6 +16,7 @@ _HOMES = {
     "examine": "forensics.api",
     "graph": "forensics.api",
     "load": "forensics.api",
+    "match": "forensics.api_match",
     "to_networkx": "forensics.api",
     "Examination": "forensics.api",
     "Options": "forensics.api",
@@ -42,6 +43,7 @@ __all__ = [
     "examine",
     "graph",
     "load",
+    "match",
     "to_networkx",
 ]
 
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
         load,
         to_networkx,
     )
+    from forensics.api_match import match
     from forensics.core.trace import Trace
     from forensics.core.verdict import Verdict
     from forensics.errors import EvidenceError, ForensicsError, NonReplayableTraceError, RuleError

@@ -132,7 +132,7 @@ def _withheld(trace: Trace, call: Call) -> tuple[str, str]:
     """Why the call has no result to give, and why the one it has can't be given; "" where neither holds."""
     reason = next(not_injectable(trace, call), None) if call.blocks or call.outcome in _UNSETTLED else None
     if reason is not None:
-        return ("", reason.message) if call.blocks else (reason.message, "")
+        return (reason.message, "") if call.result is None else ("", reason.message)
     return "" if call.result is not None else "its result is not in the evidence", ""
 
 
