@@ -6,7 +6,6 @@ import contextlib
 import datetime
 import functools
 import gc
-import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -28,6 +27,7 @@ from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE
 from forensics.errors import ConfigurationError, EvidenceError, NonReplayableTraceError, UnknownFormatError
 from forensics.formats import registry
+from forensics.formats.places import Where, named_places
 from forensics.formats.shared.broken import recovered, say_broken
 from forensics.formats.shared.packed.archives import Unopened, archive_kind, members_of
 from forensics.formats.shared.source import STDIN, Source, open_source
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from forensics.core.verdict import Clearance, Verdict
     from forensics.report.documents import AuditDocument, InspectionDocument
 
-Where = str | Path
 Judge: TypeAlias = "Callable[[Reading], tuple[TraceAnalysis, ...]]"
 _LEAST_PREFIX = 4
 
@@ -105,7 +104,7 @@ def examine(evidence: Where | Sequence[Where], options: Options | None = None) -
     if str(options.tools) == STDIN and STDIN in map(str, wanted):
         message = "evidence and inventory can't both come from standard input"
         raise ConfigurationError(message, hint="name one of them as a file")
-    places = _named(expand(wanted), wanted)
+    places = named_places(wanted)
     with _without_cycle_collection(), under(options.limits):
         taken: list[Examined] = []
         for place in places:
@@ -232,6 +231,26 @@ def _evidences(source: Source) -> Iterator[Source | Unopened]:
         yield Unopened(source.name, UnknownFormatError(message, hint="check that this is the right file"))
 
 
+@contextlib.contextmanager
+def evidence_at(evidence: Where | Sequence[Where], index: int) -> Iterator[Source | None]:
+    """The evidence of that number in documents, opened once more; None where it can't be."""
+    wanted = [evidence] if isinstance(evidence, (str, Path)) else evidence
+    first = 0
+    for where, name in named_places(wanted):
+        try:
+            source = open_source(where, name)
+        except EvidenceError:
+            first += 1
+            continue
+        with source:
+            for one in _evidences(source):
+                if first == index:
+                    yield one if isinstance(one, Source) else None
+                    return
+                first += 1
+    yield None
+
+
 def _read(one: Source | Unopened, index: int, outer: Source, options: Options) -> Examined:
     if isinstance(one, Unopened):
         return Examined(one.name, outer.sha256, outer.size, error=one.error)
@@ -259,35 +278,6 @@ def _chosen(reading: Reading, trace: str | None) -> Reading:
     exact = tuple(t for t in reading.traces if t.id == trace)
     begun = tuple(t for t in reading.traces if t.id.startswith(trace)) if len(trace) >= _LEAST_PREFIX else ()
     return msgspec.structs.replace(reading, traces=exact or (begun if len(begun) == 1 else ()))
-
-
-def expand(evidence: Sequence[Where]) -> list[str]:
-    """Folders and globs as the files in them, in the order of their names; files and `-` as they are."""
-    out: list[str] = []
-    for where in map(str, evidence):
-        if "://" in where:
-            message = f"{where.split('://')[0]} URLs are not read"
-            raise ConfigurationError(message, hint="fetch the evidence first, and name the file")
-        if where != STDIN and Path(where).is_dir():
-            out.extend(sorted(str(p) for p in Path(where).rglob("*") if p.is_file() and not p.name.startswith(".")))
-        elif not Path(where).exists() and glob.has_magic(where):
-            out.extend(sorted(p for p in glob.iglob(where, recursive=True) if Path(p).is_file()) or [where])  # noqa: PTH207 - Path.glob takes no absolute pattern
-        else:
-            out.append(where)
-    return out
-
-
-def _named(places: Sequence[str], wanted: Sequence[Where]) -> list[tuple[str, str]]:
-    """Each place with its name in documents: its path below the folder that was asked for, else its file name. Names
-    of files alone would not tell `a/local.db` from `b/local.db`.
-    """
-    folders = [Path(where) for where in map(str, wanted) if where != STDIN and Path(where).is_dir()]
-    return [(place, _name(Path(place), folders) or place) for place in places]
-
-
-def _name(path: Path, folders: Sequence[Path]) -> str:
-    below = [path.relative_to(folder).as_posix() for folder in folders if path.is_relative_to(folder)]
-    return min(below, key=len, default=path.name)
 
 
 # the graph -----------------------------------------------------------------------------------------------------------

@@ -109,7 +109,7 @@ def _form(to: str, document: GraphDocument, settings: Settings) -> bytes:
 
 def _check_output(output: Path | None, evidence: str) -> None:
     """The evidence is never written to."""
-    from forensics.api import expand
+    from forensics.formats.places import expand
 
     if output is None or not output.exists():
         return

@@ -54,14 +54,13 @@ def _one_step(examination: Examination, document: InspectionDocument, evidence: 
 
 def _bytes(examination: Examination, row: StepRow, evidence: str) -> bytes:
     """What stands at a step's locator: the range of the file, read once more, or the value that it points to."""
-    from forensics.api import expand
-    from forensics.formats.shared.source import open_source
+    from forensics.api import evidence_at
     from forensics.report.onestep import stands_in_a_file
 
     where = row.locator
     if stands_in_a_file(row) and evidence != "-":
-        with open_source(expand([evidence])[where.evidence]) as source:
-            if source.sha256 == examination.examined[where.evidence].sha256:
+        with evidence_at(evidence, where.evidence) as source:
+            if source is not None and source.sha256 == examination.examined[where.evidence].sha256:
                 start = where.offset or 0
                 return bytes(source.data[start : start + (where.length or 0)])
     return _payload(examination, row.index)

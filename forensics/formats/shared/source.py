@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from forensics.core.limits import exceeded, limits
 from forensics.errors import EvidenceError
+from forensics.formats.shared import remote
 from forensics.formats.shared.packed.unwrap import Note, unwrap
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Source:
 
 
 def open_source(where: str, name: str = "") -> Source:
-    """Open a file or standard input (`-`), called `name` or by its file name.
+    """Open a file, a URL or standard input (`-`), called `name` or by its file name.
 
     Raises EvidenceError, with a code, where it can't be read as evidence.
 
@@ -107,6 +108,9 @@ def open_source(where: str, name: str = "") -> Source:
     """
     if where == STDIN:
         return _snapshot(sys.stdin.buffer, STDIN)
+    if remote.is_url(where):
+        with remote.opened(where) as stream:
+            return _snapshot(stream, name or remote.name_of(where, ()))
     path = Path(where)
     with _opened(path) as file:
         before = _state(path)
