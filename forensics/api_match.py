@@ -19,9 +19,9 @@ from forensics.report.compose import Examined
 from forensics.report.matching import matching_document
 
 if TYPE_CHECKING:
-    from forensics.api import Where
     from forensics.core.reading import Reading
     from forensics.core.trace import Trace
+    from forensics.formats.places import Where
     from forensics.replay.recordings import Record, Request
     from forensics.report.documents import MatchingDocument
 
