@@ -28,7 +28,6 @@ from forensics.core.trace import NOWHERE
 from forensics.errors import ConfigurationError, EvidenceError, NonReplayableTraceError, UnknownFormatError
 from forensics.formats import registry
 from forensics.formats.places import Where, named_places
-from forensics.formats.shared.broken import recovered, say_broken
 from forensics.formats.shared.packed.archives import Unopened, archive_kind, members_of
 from forensics.formats.shared.source import STDIN, Source, open_source
 from forensics.report.compose import Examined, audit_document
@@ -150,14 +149,8 @@ def _traces(one: Source | Unopened, index: int, input_format: str | None) -> tup
 
 
 def read(source: Source, index: int, input_format: str | None = None) -> Reading:
-    """Read an opened source; of a damaged document, what stands before the damage. Raises EvidenceError where nothing
-    of it can be read.
-    """
-    broken = recovered(source)
-    looked_at = source if broken is None else broken.source
-    reader = registry.reader(input_format) if input_format else registry.recognise(looked_at)
-    if broken is not None and not getattr(reader, "WHOLE_ONLY", False):
-        broken = None
+    """Read an opened source. Raises EvidenceError where nothing of it can be read."""
+    reader = registry.reader(input_format) if input_format else registry.recognise(source)
     evidence = Evidence(
         index,
         source.name,
@@ -167,12 +160,9 @@ def read(source: Source, index: int, input_format: str | None = None) -> Reading
         compression=source.compression,
         member_sha256=source.member_sha256,
     )
-    complete = reader.SPANS_ARE_COMPLETE and broken is None
-    build = EvidenceBuilder(evidence, records_calls=reader.RECORDS_CALLS, spans_are_complete=complete)
+    build = EvidenceBuilder(evidence, records_calls=reader.RECORDS_CALLS, spans_are_complete=reader.SPANS_ARE_COMPLETE)
     _tell_unwrapping(source, build)
-    if broken is not None:
-        say_broken(broken, len(source.data), build)
-    reader.read(source if broken is None else broken.source, build)
+    reader.read(source, build)
     reading = build.finish()
     if not any(len(trace) for trace in reading.traces) and not any(gap.hides for gap in reading.gaps):
         message = f"{source.name} holds nothing of a trace (read as {reader.NAME}: {reading.counts.records} records)"

@@ -58,7 +58,9 @@ _UNREAD = frozenset(
 
 
 class EvidenceBuilder:
-    """What a reader fills while it walks one evidence."""
+    """What a reader fills while it walks one evidence. `spans_are_complete` holds for traces that begin from then on:
+    a reader that finds its document cut takes it back.
+    """
 
     def __init__(self, evidence: Evidence, *, records_calls: bool, spans_are_complete: bool = False) -> None:
         self.evidence = evidence
@@ -66,7 +68,7 @@ class EvidenceBuilder:
         self.counts = Counts()
         self.records_calls = records_calls
         self.dialect: str | None = None
-        self._spans_are_complete = spans_are_complete
+        self.spans_are_complete = spans_are_complete
         self._traces: dict[str, TraceBuilder] = {}
         self._gaps: list[Gap] = []
         self._findings: list[Finding] = []
@@ -77,7 +79,7 @@ class EvidenceBuilder:
         builder = self._traces.get(trace_id)
         if builder is None:
             builder = TraceBuilder(
-                trace_id, self.places, self.evidence.format, spans_are_complete=self._spans_are_complete
+                trace_id, self.places, self.evidence.format, spans_are_complete=self.spans_are_complete
             )
             self._traces[trace_id] = builder
         return builder

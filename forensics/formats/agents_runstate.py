@@ -13,13 +13,11 @@ import msgspec
 
 from forensics.core.build import Execution, Spot
 from forensics.core.findings import finding
-from forensics.core.jsonvalue import decode, value_of
+from forensics.core.jsonvalue import value_of
 from forensics.core.sanitise import one_line
 from forensics.core.trace import StepKind
-from forensics.errors import CorruptEvidenceError
+from forensics.formats.shared.document import note_cut, open_document
 from forensics.formats.shared.fields import Fields, fields_of, holds_a_call, is_text, items_of, present, text
-from forensics.formats.shared.json_lines import faults_of
-from forensics.formats.shared.lines import BOM
 from forensics.formats.shared.messages.answers import join_items
 from forensics.formats.shared.messages.telling import doubts_of, tell
 from forensics.formats.shared.messages.vocabulary import parse_message
@@ -72,15 +70,11 @@ def sniff(look: Look) -> int:
 
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Read the state. Raises CorruptEvidenceError where it is no JSON object."""
-    start = len(BOM) if bytes(source.data[:3]) == BOM else 0
-    body = source.data[start:]
-    decoded = decode(body)
-    if not isinstance(decoded.value, dict):
-        raise CorruptEvidenceError(f"the state is no JSON object: {decoded.error}", hint="is this the whole file?")
-    spot = Spot(build.places.add(offset=start, length=len(body)))
-    state = _State(fields_of(body), spot, build, faults_of(decoded.faults, spot, build))
+    document = open_document(source, build)
+    state = _State(fields_of(document.body), document.spot, build, document.tainted)
     build.counts.records = 1
     state.run()
+    note_cut(document, build)
 
 
 class _State:

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from forensics.core.build import Spot
 from forensics.core.classes import ToolFacts
 from forensics.core.findings import finding
-from forensics.core.jsonvalue import decode, raw, text_of
+from forensics.core.jsonvalue import raw, text_of
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import StepKind
 from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared import span_names as names
+from forensics.formats.shared.document import find_document, note_cut
 from forensics.formats.shared.fields import (
     Fields,
     call_marks,
@@ -30,14 +28,14 @@ from forensics.formats.shared.fields import (
     present,
     text,
 )
-from forensics.formats.shared.json_lines import faults_of, json_lines
-from forensics.formats.shared.lines import BOM
+from forensics.formats.shared.json_lines import json_lines
 from forensics.formats.shared.span_walk import walk_spans
 from forensics.formats.shared.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from forensics.core.build import Spot
     from forensics.core.reading import EvidenceBuilder
     from forensics.core.trace import Payload
     from forensics.formats.shared.reader import Look
@@ -80,12 +78,10 @@ def _uploaded(fields: Fields) -> list[Payload]:
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Read every record. Raises CorruptEvidenceError where there is none."""
     export = _Export(build)
-    start = len(BOM) if bytes(source.data[:3]) == BOM else 0
-    body = source.data[start:]
-    whole = decode(body)
-    if isinstance(whole.value, (dict, list)):
-        spot = Spot(build.places.add(offset=start, length=len(body)))
-        export.holder(msgspec.Raw(body), spot, faults_of(whole.faults, spot, build))
+    document = find_document(source, build)
+    if document is not None:
+        export.holder(document.body, document.spot, document.tainted)
+        note_cut(document, build)
     else:
         for line in json_lines(source, build):
             build.counts.records -= 1  # what a line holds is counted, not the line

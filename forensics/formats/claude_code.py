@@ -14,10 +14,10 @@ import msgspec
 
 from forensics.core.build import Spot
 from forensics.core.findings import finding
-from forensics.core.trace import NOWHERE
 from forensics.errors import CorruptEvidenceError, UnknownFormatError
 from forensics.formats.shared.claude.walk import Session
-from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, text
+from forensics.formats.shared.document import find_document, note_cut
+from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, opens_with, text
 from forensics.formats.shared.lines import BOM, lines
 from forensics.formats.shared.yaml_text import Extent, read_yaml
 
@@ -34,7 +34,6 @@ LACKS = "system prompt, tool schemas, tool hints, executions apart from results"
 RERUN = "the system prompt and the schemas, and the files of the checkout that its tools read"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
-WHOLE_ONLY = True
 
 _STREAMED = frozenset({"user", "assistant", "system", "result", "stream_event"})
 _BOOKKEEPING = frozenset(
@@ -99,10 +98,9 @@ def read(source: Source, build: EvidenceBuilder) -> None:
         message = f"{source.name} says what a sub-agent was started for, and is no session"
         raise UnknownFormatError(message, hint="its session stands beside it (.jsonl)", code="no_trace")
     session = Session(build)
-    start = len(BOM) if bytes(source.data[:3]) == BOM else 0
     if _is_yaml(bytes(source.data[:_HEAD])):
         _read_yaml(source, session)
-    elif not _read_document(source, start, session):
+    elif not _read_document(source, session):
         for line in lines(source):
             session.line(line)
     session.close()
@@ -111,14 +109,16 @@ def read(source: Source, build: EvidenceBuilder) -> None:
         raise CorruptEvidenceError(message, hint="is this the whole file?")
 
 
-def _read_document(source: Source, start: int, session: Session) -> bool:
+def _read_document(source: Source, session: Session) -> bool:
     """Read a recording that is one JSON document; False where the evidence is lines."""
-    body = source.data[start:]
-    items, base = _recorded(body)
-    place = session.build.places.add(offset=start, length=len(body)) if items else NOWHERE
+    document = find_document(source, session.build)
+    items, base = ([], "") if document is None else _recorded(document.body)
+    if document is None or not items:
+        return False
     for index, item in enumerate(items):
-        session.item(item, Spot(place, f"{base}/{index}"))
-    return bool(items)
+        session.item(item, document.spot.down(f"{base}/{index}"))
+    note_cut(document, session.build)
+    return True
 
 
 def _read_yaml(source: Source, session: Session) -> None:
@@ -138,12 +138,9 @@ def _place(build: EvidenceBuilder, extent: Extent) -> int:
     return build.places.add(line=extent.line, offset=extent.offset, length=extent.length)
 
 
-def _recorded(body: memoryview) -> tuple[list[Payload], str]:
-    """The messages of a document and the JSON Pointer of their list; none for lines, which are no document."""
-    try:
-        whole = msgspec.json.decode(body, type=list[msgspec.Raw] | dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return [], ""
-    if isinstance(whole, list):
-        return whole, ""
+def _recorded(body: Payload) -> tuple[list[Payload], str]:
+    """The messages of a document and the JSON Pointer of their list; none for a record that is the only line."""
+    if opens_with(body, b"["):
+        return items_of(body), ""
+    whole = fields_of(body)
     return (items_of(whole["messages"]), "/messages") if _is_recording(whole) else ([], "")

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.core.build import Spot
 from forensics.core.findings import finding
-from forensics.core.jsonvalue import decode
 from forensics.core.times import LAST, nanoseconds
 from forensics.core.trace import NOWHERE
-from forensics.errors import CorruptEvidenceError
+from forensics.formats.shared.document import note_cut, open_document
 from forensics.formats.shared.fields import Fields, fields_of, items_of, present, text
-from forensics.formats.shared.lines import BOM
 from forensics.formats.shared.span_names import WANTED
 from forensics.formats.shared.span_walk import walk_spans
 from forensics.formats.shared.spans import Attributes, Event, Span, say_lost_time
@@ -22,7 +19,9 @@ from forensics.formats.shared.spans import Attributes, Event, Span, say_lost_tim
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from forensics.core.build import Spot
     from forensics.core.reading import EvidenceBuilder
+    from forensics.formats.shared.document import Document
     from forensics.formats.shared.reader import Look
     from forensics.formats.shared.source import Source
 
@@ -33,7 +32,6 @@ LACKS = "end times, call ids on executions"
 RERUN = "what the agent's own code mints, and payloads where capture was off"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = True
-WHOLE_ONLY = True
 
 _MILLISECOND = 1_000_000
 _MARKS = frozenset({"export_version", "trace", "spans"})
@@ -45,31 +43,26 @@ def sniff(look: Look) -> int:
 
 
 def read(source: Source, build: EvidenceBuilder) -> None:
-    """Read every span of the document. Raises CorruptEvidenceError where it is no JSON."""
-    body = source.data[len(BOM) :] if bytes(source.data[:3]) == BOM else source.data
-    place = build.places.add(offset=0, length=len(body))
-    decoded = decode(body)
-    if decoded.error is not None or not isinstance(decoded.value, dict):
-        raise CorruptEvidenceError(f"the export is no JSON object: {decoded.error}", hint="is the file whole?")
-    tainted = build.faults(decoded.faults, Spot(place))
-    fields = fields_of(body)
+    """Read every span of the document. Raises CorruptEvidenceError where nothing of it is JSON."""
+    document = open_document(source, build)
+    fields = fields_of(document.body)
     build.dialect = text(fields, "sdk_version") or None
     trace = text(fields_of(fields["trace"]) if "trace" in fields else {}, "trace_id")
-    spans = list(_spans(fields, trace, place, tainted, build))
-    walk_spans(spans, build)
+    walk_spans(list(_spans(fields, trace, document, build)), build)
+    note_cut(document, build)
 
 
-def _spans(fields: Fields, trace: str, place: int, tainted: str | None, build: EvidenceBuilder) -> Iterator[Span]:
+def _spans(fields: Fields, trace: str, document: Document, build: EvidenceBuilder) -> Iterator[Span]:
     for index, item in enumerate(items_of(fields["spans"]) if "spans" in fields else []):
-        told, pointer = fields_of(item), f"/spans/{index}"
+        told, spot = fields_of(item), document.spot.down(f"/spans/{index}")
         if not text(told, "span_id"):
             message = "a span that can't be read: it has no span_id"
-            build.gap("malformed_line", message, Spot(place, pointer), trace=trace)
-            build.found(finding("malformed_line", message, locators=(build.places.locator(place, pointer),)))
+            build.gap("malformed_line", message, spot, trace=trace)
+            build.found(finding("malformed_line", message, locators=(build.places.locator(spot.place, spot.pointer),)))
             continue
         build.counts.spans += 1
         build.counts.records += 1
-        yield _span(told, trace, Spot(place, pointer), tainted, build)
+        yield _span(told, trace, spot, document.tainted, build)
 
 
 def _span(told: Fields, trace: str, spot: Spot, tainted: str | None, build: EvidenceBuilder) -> Span:

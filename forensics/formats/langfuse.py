@@ -51,7 +51,7 @@ _SURE = 95
 def sniff(look: Look) -> int:
     """95 where the first records have the keys of an observation, or of a trace that holds some."""
     document = look.members()
-    firsts = [document] if document else [*look.records()[:1], *look.lines[:1]]
+    firsts = [document] if document else [*look.items()[:1], *look.lines[:1]]
     return _SURE if any(_holds_observations(fields) for fields in firsts) else 0
 
 

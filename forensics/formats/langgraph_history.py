@@ -56,7 +56,7 @@ _SURE = 95
 
 def sniff(look: Look) -> int:
     """95 where the first records have the keys of a snapshot."""
-    document, records = look.members(), look.records()
+    document, records = look.members(), look.items()
     if records:
         return _score(records[:1])
     if document:

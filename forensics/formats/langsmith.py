@@ -50,7 +50,7 @@ def sniff(look: Look) -> int:
         held = next((document[k] for k in _LISTS if k in document and opens_with(document[k], b"[")), None)
         first = items_of(held)[:1] if held is not None else []
         return _SURE if _is_run(document) or any(_is_run(fields_of(one)) for one in first) else 0
-    return _SURE if any(_is_run(one) for one in [*look.records()[:1], *look.lines[:1]]) else 0
+    return _SURE if any(_is_run(one) for one in [*look.items()[:1], *look.lines[:1]]) else 0
 
 
 def _is_run(fields: Fields) -> bool:

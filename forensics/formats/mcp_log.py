@@ -19,8 +19,9 @@ from forensics.core.jsonvalue import decode, raw, text_of
 from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE, Payload, StepKind
 from forensics.errors import CorruptEvidenceError, UnknownFormatError
+from forensics.formats.shared.document import find_document, note_cut
 from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, present, text
-from forensics.formats.shared.lines import BOM, Line, lines
+from forensics.formats.shared.lines import Line, lines
 from forensics.formats.shared.mcp_messages import CLIENT, SERVER, Rpc, headed, messages
 from forensics.formats.shared.messages.telling import tool_facts
 
@@ -37,7 +38,6 @@ LACKS = "what the model said and was shown, which turn asked for a call"
 RERUN = "everything of the model: only its tool calls can be answered from the record"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
-WHOLE_ONLY = True
 
 _TRUE = b"true"
 _HEAD = 400  # characters of an error in which it says what it is
@@ -92,12 +92,11 @@ def _is_text_log(head: bytes) -> bool:
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Walk the log. Raises UnknownFormatError for a list of tools, CorruptEvidenceError where it holds no message."""
     log = _Log(build)
-    start = len(BOM) if bytes(source.data[:3]) == BOM else 0
-    body = source.data[start:]
-    if _is_document(body):
-        spot = Spot(build.places.add(offset=start, length=len(body)))
-        log.tainted = build.faults(decode(body).faults, spot)
-        _document(msgspec.Raw(body), spot, log)
+    document = find_document(source, build)
+    if document is not None:
+        log.tainted = document.tainted
+        _document(document.body, document.spot, log)
+        note_cut(document, build)
     else:
         for line in lines(source):
             log.line(line)
@@ -105,15 +104,6 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     if not build.counts.records:
         message = f"{source.name} holds no JSON-RPC message that can be read"
         raise CorruptEvidenceError(message, hint="is this the whole file?")
-
-
-def _is_document(body: memoryview) -> bool:
-    """Whether the whole file is one JSON object or array."""
-    try:
-        msgspec.json.decode(body, type=list[msgspec.Raw] | dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
-    return True
 
 
 def _document(body: Payload, spot: Spot, log: _Log) -> None:

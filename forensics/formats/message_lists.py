@@ -29,7 +29,6 @@ class MessageList(msgspec.Struct, frozen=True, kw_only=True):
     RERUN: str
     RECORDS_CALLS: bool = False
     SPANS_ARE_COMPLETE: bool = False
-    WHOLE_ONLY: bool = True
 
     def sniff(self, look: Look) -> int:
         """How surely these messages carry this API's marks, 0 to 100."""

@@ -48,7 +48,7 @@ def sniff(look: Look) -> int:
     """95 for a document that names the format, 75 for messages with a command and what it gave."""
     if text(look.members(), "trajectory_format").startswith(_FORMAT):
         return 95
-    messages = look.records()
+    messages = look.items()
     asks = any(text(m, "role") == "assistant" and _COMMAND.search(text(m, "content")) for m in messages)
     gives = any(text(m, "role") == "user" and text(m, "content").lstrip().startswith(_OBSERVED) for m in messages)
     return 75 if asks and gives else 0

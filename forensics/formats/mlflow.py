@@ -41,7 +41,7 @@ _FIRST = 8
 
 def sniff(look: Look) -> int:
     """95 for a trace of MLflow's by its id or by the attributes of its spans."""
-    return 95 if any(_is_trace(one) for one in (look.members(), *look.records(), *look.lines)) else 0
+    return 95 if any(_is_trace(one) for one in (look.members(), *look.items(), *look.lines)) else 0
 
 
 def _is_trace(fields: Fields) -> bool:

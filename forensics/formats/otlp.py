@@ -18,9 +18,10 @@ from forensics.core.sanitise import one_line
 from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.any_value import ABSENT, KeyValue, plain
 from forensics.formats.shared.dialects import MARKS, Told, translate
+from forensics.formats.shared.document import is_value, note_cut, open_document
 from forensics.formats.shared.fields import Fields, fields_of, items_of, opens_with
 from forensics.formats.shared.flattened import Flat
-from forensics.formats.shared.lines import BOM, lines
+from forensics.formats.shared.lines import lines, plain_start
 from forensics.formats.shared.span_names import SERVICE, WANTED, OtherNames
 from forensics.formats.shared.span_walk import walk_spans
 from forensics.formats.shared.spans import Attributes, Event, Span, Spread, escape, hex_id, nanoseconds, say_lost_time
@@ -43,7 +44,6 @@ LACKS = "content where capture was off (the default of most instrumentations); a
 RERUN = "prompts and results where capture was off (the default of most instrumentations), and what sampling dropped"
 RECORDS_CALLS = False
 SPANS_ARE_COMPLETE = False
-WHOLE_ONLY = True
 
 _DAMAGED_HEAD = 4096  # bytes in which a document that is no JSON still shows what it was
 
@@ -150,9 +150,8 @@ def _is_tempo(fields: Fields) -> bool:
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Read every span. Raises CorruptEvidenceError where the evidence is no OTLP at all."""
     reader = _OtlpReader(build)
-    body = source.data[len(BOM) :] if bytes(source.data[:3]) == BOM else source.data
-    if _is_document(source, body):
-        reader.document(body)
+    if _is_document(source):
+        reader.document(source)
     else:
         for line in lines(source):
             reader.line(line)
@@ -163,13 +162,11 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     walk_spans(reader.spans, build)
 
 
-def _is_document(source: Source, body: memoryview) -> bool:
+def _is_document(source: Source) -> bool:
     """Whether the whole evidence is one JSON value, on however many lines; only its outline is looked at. What is none,
     and whose first line is none either, is a damaged document.
     """
-    try:
-        msgspec.json.decode(body, type=msgspec.Raw)
-    except _REFUSED:
+    if not is_value(source.data[plain_start(source) :]):
         first = list(islice(lines(source), 2))
         return len(first) < _SEVERAL or decode(first[0].data).error is not None
     return True
@@ -189,13 +186,18 @@ class _OtlpReader:
 
     # containers --------------------------------------------------------------------------------------------------
 
-    def document(self, body: memoryview) -> None:
+    def document(self, source: Source) -> None:
         """Read an evidence that is one request or an array of them. Raises CorruptEvidenceError where it is no JSON."""
-        place = self.build.places.add(offset=0, length=len(body))
+        start = plain_start(source)
+        body = source.data[start:]
         decoded = decode(body)
-        if decoded.error is not None:
-            raise CorruptEvidenceError(f"the document is no JSON: {decoded.error}", hint="is the file whole?")
-        self._requests(decoded, body, place)
+        if decoded.error is None:
+            place = self.build.places.add(offset=start, length=len(body))
+            self._requests(decoded, body, place, self.build.faults(decoded.faults, Spot(place)))
+            return
+        document = open_document(source, self.build)
+        self._requests(decode(document.body), document.body, document.spot.place, document.tainted)
+        note_cut(document, self.build)
 
     def line(self, line: Line) -> None:
         """Read one line, a request or an array of them."""
@@ -207,10 +209,9 @@ class _OtlpReader:
             message = f"line {line.number} is no request: {decoded.error or 'no JSON object'}"
             self.build.bad_line(line.number, code, message, Spot(place))
         else:
-            self._requests(decoded, line.data, place)
+            self._requests(decoded, line.data, place, self.build.faults(decoded.faults, Spot(place)))
 
-    def _requests(self, decoded: Decoded, text: Text, place: int) -> None:
-        tainted = self.build.faults(decoded.faults, Spot(place))
+    def _requests(self, decoded: Decoded, text: Text, place: int, tainted: str | None) -> None:
         if decoded.faults and not _is_plain(text):
             text = canonical(decoded.value)
         if isinstance(decoded.value, dict) and isinstance(decoded.value.get("trace"), dict):  # Tempo's second API

@@ -45,7 +45,7 @@ _RESULT_AS_TEXT = "API output:"
 
 def sniff(look: Look) -> int:
     """95 for a list of runs, 90 for transcripts."""
-    if any({"task_id", "traj"} <= run.keys() for run in look.records()):
+    if any({"task_id", "traj"} <= run.keys() for run in look.items()):
         return 95
     return 90 if any(_TRANSCRIPT in fields for fields in look.lines) else 0
 

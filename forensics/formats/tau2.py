@@ -49,7 +49,7 @@ _ENDED = frozenset({"user_stop", "agent_stop"})
 def sniff(look: Look) -> int:
     """95 for results and for a simulation, alone or in a list; 80 for results whose simulations stand elsewhere."""
     fields = look.members()
-    if _is_simulation(fields) or any(_is_simulation(one) for one in look.records()):
+    if _is_simulation(fields) or any(_is_simulation(one) for one in look.items()):
         return 95
     if "info" not in fields or "environment_info" not in fields_of(fields["info"]):
         return 0

@@ -41,7 +41,7 @@ _IDS = ("workflow_id", "original_execution_run_id", "first_execution_run_id")
 def sniff(look: Look) -> int:
     """95 for events of a history, in a document or in a list."""
     fields = look.members()
-    listed = [fields_of(item) for item in items_of(fields["events"])[:_FIRST]] if "events" in fields else look.records()
+    listed = [fields_of(item) for item in items_of(fields["events"])[:_FIRST]] if "events" in fields else look.items()
     return 95 if any(_is_event(snake(item)) for item in listed) else 0
 
 

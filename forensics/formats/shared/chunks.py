@@ -12,7 +12,7 @@ from forensics.core.jsonvalue import decode
 from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.document import Document, document_of, note_cut
 from forensics.formats.shared.json_stream import values
-from forensics.formats.shared.lines import BOM
+from forensics.formats.shared.lines import plain_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder
     from forensics.formats.shared.json_stream import Chunk
     from forensics.formats.shared.source import Source
+
+_FAR = 64  # bytes around a part in which another one would show
 
 
 def documents(source: Source, build: EvidenceBuilder, what: str) -> Iterator[Document]:
@@ -35,7 +37,7 @@ def _document(chunk: Chunk, source: Source, build: EvidenceBuilder, what: str) -
     decoded = decode(chunk.data)
     if chunk.is_value and decoded.error is None:
         return Document(msgspec.Raw(chunk.data), spot, tainted=build.faults(decoded.faults, spot))
-    if len(chunk.data) + len(BOM) >= source.size:
+    if _is_all(chunk, source):
         with contextlib.suppress(CorruptEvidenceError):
             document = document_of(chunk.data, spot, build, source.name)
             note_cut(document, build)
@@ -44,3 +46,9 @@ def _document(chunk: Chunk, source: Source, build: EvidenceBuilder, what: str) -
     message = f"line {chunk.line} is no {what}: {decoded.error or 'another text'}"
     build.bad_line(chunk.line, code, message, spot)
     return None
+
+
+def _is_all(chunk: Chunk, source: Source) -> bool:
+    """Whether nothing but blanks stands around a part of the evidence."""
+    before, behind = source.data[plain_start(source) : chunk.offset], source.data[chunk.offset + len(chunk.data) :]
+    return not bytes(before[:_FAR]).strip() and not bytes(behind[:_FAR]).strip()

@@ -1,9 +1,10 @@
 """What of this evidence, which is one JSON document, can be read? The whole of it or, where it breaks off or is
-damaged, what stands before the damage, with a gap for the rest.
+damaged, what stands before its first damaged record, with a gap for the rest.
 """
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,18 +14,20 @@ from forensics.core.findings import finding
 from forensics.core.jsonvalue import decode
 from forensics.core.trace import Payload
 from forensics.errors import CorruptEvidenceError
-from forensics.formats.shared.lines import BOM
+from forensics.formats.shared.lines import lines, plain_start
 from forensics.formats.shared.mending import mend
 
 if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder
     from forensics.formats.shared.source import Source
 
+_LOOKED_AT = 32  # lines
+_HINT = "check that the file is whole; nothing of it can be read as JSON"
+
 
 class Cut(msgspec.Struct, frozen=True):
-    """Where and why a document ends before it is whole: a code of the contract and a sentence."""
+    """Why a document ends before it is whole, as a sentence, and where."""
 
-    code: str
     message: str
     spot: Spot
 
@@ -51,21 +54,58 @@ def note_cut(document: Document, build: EvidenceBuilder, trace: str | None = Non
     """Say that the document is not whole: a gap of the trace that it breaks off in (None: of each trace)."""
     cut = document.cut
     if cut is not None:
-        build.gap(cut.code, cut.message, cut.spot, trace=trace)
-        build.found(finding(cut.code, cut.message, locators=(build.places.locator(cut.spot.place),)))
+        build.gap("container_truncated", cut.message, cut.spot, trace=trace)
+        build.found(finding("container_truncated", cut.message, locators=(build.places.locator(cut.spot.place),)))
 
 
 def open_document(source: Source, build: EvidenceBuilder) -> Document:
-    """The JSON document that the evidence is. Raises CorruptEvidenceError where nothing of it is JSON."""
-    start = len(BOM) if bytes(source.data[:3]) == BOM else 0
+    """The JSON document that the evidence is. Raises CorruptEvidenceError where no record of it is whole."""
+    start = plain_start(source)
     body = source.data[start:]
+    return document_of(body, Spot(build.places.add(offset=start, length=len(body))), build, source.name, start)
+
+
+def document_of(body: memoryview, spot: Spot, build: EvidenceBuilder, name: str, start: int = 0) -> Document:
+    """The document that stands at `spot`, in a member of a container for instance. Raises as `open_document` does."""
+    whole = _whole(body, spot, build, start)
+    found = whole or _mended(body, spot, build, start)
+    if found is None:
+        message = f"{name} is no JSON document"
+        raise CorruptEvidenceError(message, hint=_HINT)
+    return found
+
+
+def find_document(source: Source, build: EvidenceBuilder) -> Document | None:
+    """The JSON document that the evidence is; None for lines, and where no record of it is whole."""
+    start = plain_start(source)
+    body = source.data[start:]
+    if not is_value(body) and are_lines(source):
+        return None
     spot = Spot(build.places.add(offset=start, length=len(body)))
-    return _whole(body, spot, build, start) or _mended(body, spot, build, start, source.name)
+    return _whole(body, spot, build, start) or _mended(body, spot, build, start)
 
 
-def document_of(body: memoryview, spot: Spot, build: EvidenceBuilder, name: str) -> Document:
-    """The document in a member of a container, which stands at `spot`. Raises as `open_document` does."""
-    return _whole(body, spot, build, 0) or _mended(body, spot, build, 0, name)
+def are_lines(source: Source) -> bool:
+    """Whether an evidence that is not one JSON value has lines that are; a bracket alone on the first line opens a
+    document.
+    """
+    first, *others = [line.data for line in islice(lines(source), _LOOKED_AT)] or [memoryview(b"")]
+    if not others or bytes(first).strip() in (b"{", b"["):
+        return False
+    if is_value(first):
+        return True
+    return any(map(is_value, others)) and decode(source.data[plain_start(source) :]).error is not None
+
+
+def is_value(data: memoryview) -> bool:
+    """Whether a text is one JSON object or array. Only its outline is looked at, unless that is in doubt."""
+    if bytes(data[:64]).lstrip()[:1] not in (b"{", b"["):
+        return False
+    try:
+        msgspec.json.decode(data, type=msgspec.Raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
 
 
 def _whole(body: memoryview, spot: Spot, build: EvidenceBuilder, start: int) -> Document | None:
@@ -75,13 +115,13 @@ def _whole(body: memoryview, spot: Spot, build: EvidenceBuilder, start: int) -> 
     return Document(msgspec.Raw(body), spot, start, build.faults(decoded.faults, spot))
 
 
-def _mended(body: memoryview, spot: Spot, build: EvidenceBuilder, start: int, name: str) -> Document:
-    mended = mend(body)
-    decoded = None if mended is None else decode(mended.text)
-    if mended is None or decoded is None or decoded.error is not None:
-        message = f"{name} is no JSON document"
-        raise CorruptEvidenceError(message, hint="check that the file is whole; nothing of it can be read as JSON")
+def _mended(body: memoryview, spot: Spot, build: EvidenceBuilder, start: int) -> Document | None:
+    mended = mend(body, start)
+    if mended is None:
+        return None
     unread = len(body) - mended.kept
-    rest = Spot(build.places.part_of(spot.place, mended.kept, unread))
-    cut = Cut(mended.code, f"{mended.message}: {unread} bytes after the last whole value are not read", rest)
-    return Document(msgspec.Raw(mended.text), spot, start, build.faults(decoded.faults, spot), cut)
+    message = f"the document {mended.why}; what stands behind its last whole record, {unread} bytes, is not read"
+    cut = Cut(message, Spot(build.places.part_of(spot.place, mended.kept, unread)))
+    tainted = build.faults(decode(mended.text).faults, spot)
+    build.spans_are_complete = False  # that of an execution may stand in what is not read
+    return Document(msgspec.Raw(mended.text), spot, start, tainted, cut)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.formats.shared.lines import BOM, lines
+from forensics.formats.shared.document import is_value
+from forensics.formats.shared.lines import lines, plain_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 _OPENING = re.compile(rb"[{\[]")
 _BALANCE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]', re.DOTALL)
 _FIRST = 8
-_REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class Chunk(msgspec.Struct, frozen=True, gc=False):
@@ -34,26 +34,16 @@ class Chunk(msgspec.Struct, frozen=True, gc=False):
 
 def values(source: Source) -> Iterator[Chunk]:
     """The values of the evidence in order. What is none is told as a chunk of its own, so that nothing is lost."""
-    start = len(BOM) if bytes(source.data[:3]) == BOM else 0
+    start = plain_start(source)
     body = source.data[start:]
-    if _is_value(body):
+    if is_value(body):
         yield Chunk(1, start, body)
         return
     listed = list(lines(source))
-    if len(listed) == 1 or any(_is_value(line.data) for line in listed[:_FIRST]):
-        yield from (Chunk(one.number, one.offset, one.data, is_value=_is_value(one.data)) for one in listed)
+    if len(listed) == 1 or any(is_value(line.data) for line in listed[:_FIRST]):
+        yield from (Chunk(one.number, one.offset, one.data, is_value=is_value(one.data)) for one in listed)
         return
     yield from _over_lines(bytes(body), start, source.data)
-
-
-def _is_value(data: memoryview) -> bool:
-    if bytes(data[:64]).lstrip()[:1] not in (b"{", b"["):
-        return False
-    try:
-        msgspec.json.decode(data, type=msgspec.Raw)
-    except _REFUSED:
-        return False
-    return True
 
 
 def _over_lines(body: bytes, start: int, data: memoryview) -> Iterator[Chunk]:

@@ -33,11 +33,15 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     data: memoryview
 
 
+def plain_start(source: Source) -> int:
+    """Where the text of the evidence begins: behind a byte order mark."""
+    return len(BOM) if bytes(source.data[: len(BOM)]) == BOM else 0
+
+
 def lines(source: Source) -> Iterator[Line]:
     """The lines of the evidence that are not blank, in order. Raises LimitExceededError for one that is too long."""
     data, size, find = source.data, len(source.data), source.find
-    position = len(BOM) if bytes(data[:3]) == BOM else 0
-    number, longest = 0, limits().line
+    position, number, longest = plain_start(source), 0, limits().line
     while position < size:
         end = find(b"\n", position)
         if end < 0:

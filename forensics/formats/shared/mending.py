@@ -1,199 +1,232 @@
-"""What does a JSON document that breaks off, or is damaged, still say? All that stands before the damage, as a document
-of its own: the text up to the last value that is whole, and the brackets that were open there.
+"""What can still be read of a JSON document that breaks off, or is damaged in its middle? All that stands before.
 
-One pass over the text, of constant work a token; nothing is guessed and no value is changed.
+A writer that was killed, a full disk or a cut download leaves a document without its end. One linear pass finds where
+it stops to be JSON. The document is closed behind the last whole record before that, byte for byte as it stands, so
+that every reader reads it and every locator still holds. A record that is cut is left out as a whole: half a message
+would be told as another message.
 """
 
 from __future__ import annotations
 
-import json
 import re
 
 import msgspec
 
-from forensics.core.limits import limits
+from forensics.core.jsonvalue import decode
 
-_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[{}\[\],:]|[^\s{}\[\],:"]++', re.DOTALL)
-_SCALAR = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN|-?Infinity")
-_CLOSERS = {b"{": b"}", b"[": b"]"}
-_OPENERS = frozenset(_CLOSERS)
+_RECORDS = frozenset(
+    {
+        "contents",
+        "entries",
+        "events",
+        "generated_items",
+        "history",
+        "input",
+        "interactions",
+        "items",
+        "log",
+        "messages",
+        "observations",
+        "original_input",
+        "runs",
+        "spans",
+        "steps",
+        "traj",
+        "trajectory",
+    }
+)
+"""Members whose arrays hold records, one an item, in the formats that write one document."""
+_PAYLOADS = frozenset(
+    {
+        "arguments",
+        "args",
+        "attributes",
+        "content",
+        "inputs",
+        "output",
+        "outputs",
+        "parts",
+        "result",
+        "tool_calls",
+        "tools",
+    }
+)
+"""Members of a record: what they hold is its value, whatever the arrays in it are called."""
+_STRING = rb'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+'
+_TOKEN = re.compile(rb"[ \t\r\n]*+(?:(" + _STRING + rb'")|([\[\]{}:,])|([^\s"\[\]{}:,]++))')
+_SCALAR = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null|NaN|-?Infinity").fullmatch
+_UNFINISHED = re.compile(rb"[ \t\r\n]*+(?:" + _STRING + rb'(?:\\(?:u[0-9a-fA-F]{0,3})?)?|[^\s"\[\]{}:,]*+)').fullmatch
+_CLOSES = {b"}": b"{", b"]": b"["}
+_CLOSER = {b"{": b"}", b"[": b"]"}
 
 
 class Mended(msgspec.Struct, frozen=True):
-    """The readable beginning of a document, as JSON: its first `kept` bytes are those of the evidence. `code` and
-    `message` say what stands there that ends it.
+    """The readable beginning of a document, as JSON: its first `kept` bytes are those of the evidence, and `why` says
+    what ends it there.
     """
 
     text: bytes
     kept: int
-    code: str
-    message: str
+    why: str
 
 
-def mend(data: memoryview) -> Mended | None:
-    """The document that stands before the damage; None where not even its first bracket does."""
-    body, bad_byte = _text_before_bad_bytes(data)
-    scan, text = _scanned(body)
-    fault = _first_fault(text)
-    if fault >= 0:  # inside a token: an escape or a control character that JSON does not allow
-        scan, text = _scanned(body[:fault])
-        scan.broken, scan.stopped = True, fault
-    if not scan.safe_depth:
+def mend(body: memoryview, start: int = 0) -> Mended | None:
+    """The document up to its last whole record; None where none is whole. `start` is where it begins in the evidence,
+    whose offsets `why` names.
+    """
+    if bytes(body[:64]).lstrip()[:1] not in _CLOSER:
         return None
-    code, message = _cause(scan, bad_byte, len(data))
-    return Mended(text, scan.safe, code, message)
-
-
-def _scanned(body: bytes) -> tuple[_Scan, bytes]:
-    scan = _Scan(body)
+    data, bad_byte = _before_bad_bytes(bytes(body))
+    scan = _Scan(data)
     scan.run()
-    return scan, body[: scan.safe] + b"".join(reversed(scan.closers[: scan.safe_depth]))
+    text = scan.readable()
+    if text is None or decode(text).error is not None:
+        return None
+    return Mended(text, scan.end, _why(scan.stops, len(data), bad_byte, start))
 
 
-def _first_fault(text: bytes) -> int:
-    """The byte at which a text is no JSON, or -1."""
-    try:
-        json.loads(text)
-    except json.JSONDecodeError as error:
-        return len(error.doc[: error.pos].encode("utf-8", "surrogatepass"))
-    except ValueError:  # a number of too many digits is a number
-        return -1
-    return -1
-
-
-def _text_before_bad_bytes(data: memoryview) -> tuple[bytes, int]:
+def _before_bad_bytes(data: bytes) -> tuple[bytes, int]:
     """The bytes before the first that is not UTF-8, and where that one is (-1: none)."""
-    body = bytes(data)
     try:
-        body.decode("utf-8")
+        data.decode("utf-8")
     except UnicodeDecodeError as error:
-        return body[: error.start], error.start
-    return body, -1
+        return data[: error.start], error.start
+    return data, -1
 
 
-def _cause(scan: _Scan, bad_byte: int, size: int) -> tuple[str, str]:
-    if scan.too_deep:
-        return "nesting_limit", f"nested more than {limits().nesting} deep at byte {scan.stopped}"
-    if bad_byte >= 0 and not scan.broken:
-        return "encoding", f"not UTF-8 at byte {bad_byte}"
-    if scan.broken:
-        return "malformed_line", f"no JSON at byte {scan.stopped}"
-    return "container_truncated", f"the text breaks off at byte {size}"
+def _why(stops: int, size: int, bad_byte: int, start: int) -> str:
+    if stops < size:
+        return f"stops to be JSON at byte {start + stops}"
+    return "breaks off" if bad_byte < 0 else f"stops to be UTF-8 at byte {start + bad_byte}"
+
+
+class _Open(msgspec.Struct):
+    """An object or array that is not closed yet: how it opens, the member that holds it, the offset behind its last
+    whole member or item (behind its bracket, where there is none), how many those are, whether a whole list of records
+    stands among them or in one of them, and the key that waits.
+    """
+
+    mark: bytes
+    name: str
+    end: int
+    whole: int = 0
+    holds: bool = False
+    key: str = ""
 
 
 class _Scan:
-    """A walk over the tokens. `safe` is the end of the last value that is whole, inside `safe_depth` open brackets,
-    whose closing ones are the first of `closers`.
-    """
+    """One pass over the tokens of a document, up to the first that JSON does not allow there."""
 
-    def __init__(self, body: bytes) -> None:
-        self.body = body
-        self.closers: list[bytes] = []
-        self.expects_key: list[bool] = []
-        self.safe = 0
-        self.safe_depth = 0
-        self.stopped = len(body)
-        self.broken = False
-        self.deepest = limits().nesting
-        self.too_deep = False
-        self._after = b""
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+        self._open: list[_Open] = []
+        self._waits_for = "value"
+        self.holds = False
+        self._done = 0
+        self.stops = 0
+        self.end = 0
 
     def run(self) -> None:
-        """Walk until the text ends or is no JSON."""
-        for token in _TOKEN.finditer(self.body):
-            if not self._take(token.group(), token.end()):
-                self.stopped = token.start()
-                return
+        """Go as far as the text is JSON."""
+        for token in _TOKEN.finditer(self._data, self._at):
+            if token.start() != self._at or not self._take(token):
+                break
+            self._at = token.end()
+        goes_on = not self._done and _UNFINISHED(self._data, self._at)
+        self.stops = len(self._data) if goes_on else self._at
 
-    def _take(self, token: bytes, end: int) -> bool:
-        """Take one token; False where the walk ends at it."""
-        mark = token[:1]
-        if mark in _OPENERS:
-            return self._open(mark, end)
+    def readable(self) -> bytes | None:
+        """The text up to the last whole record, closed; None where none is whole."""
+        if self._done:
+            self.end = self._done
+            return self._data[: self.end] if self.holds else None
+        level = self._level()
+        if level is None:
+            return None
+        self.end = self._open[level].end
+        closers = (_CLOSER[one.mark] for one in reversed(self._open[: level + 1]))
+        return self._data[: self.end] + b"".join(closers)
+
+    def _level(self) -> int | None:
+        """Which of the open values is cut: the outermost list of records, where it or what names it has something
+        whole; else the innermost value that holds a whole list; else the outermost list.
+        """
+        above = self._above_payloads()
+        arrays = [n for n, one in enumerate(above) if one.mark == b"["]
+        named = next((n for n in arrays if above[n].name in _RECORDS), len(above))
+        if named < len(above) and (above[named].whole or above[named - 1].whole):
+            return named
+        holding = [n for n, one in enumerate(above[:named]) if one.holds]
+        if holding:
+            return holding[-1]
+        return 0 if arrays[:1] == [0] and above[0].whole else None
+
+    def _above_payloads(self) -> list[_Open]:
+        within = next((n for n, one in enumerate(self._open) if n and one.name in _PAYLOADS), len(self._open))
+        return self._open[:within]
+
+    # tokens ------------------------------------------------------------------------------------------------------
+
+    def _take(self, token: re.Match[bytes]) -> bool:
+        """Take one token; False where JSON has none such here."""
+        text, mark, scalar = token.groups()
+        if self._done:
+            return False
+        if mark is None:
+            if scalar is not None and (_SCALAR(scalar) is None or token.end() == len(self._data)):
+                return False
+            return self._key(text) if self._waits_for in ("key", "key or end") else self._value(token.end())
+        if mark in b"{[":
+            return self._opens(mark, token.end())
         if mark in b"}]":
-            return self._close(mark, end)
+            return self._closes(mark, token.end())
+        return self._goes_on(mark)
+
+    def _key(self, text: bytes | None) -> bool:
+        if text is None:
+            return False
+        self._open[-1].key = text[1:-1].decode("utf-8", "replace")
+        self._waits_for = "colon"
+        return True
+
+    def _value(self, end: int) -> bool:
+        if self._waits_for not in ("value", "value or end"):
+            return False
+        self._is_there(end)
+        return True
+
+    def _is_there(self, end: int) -> None:
+        """A whole value ends here."""
+        if not self._open:
+            self._done = end
+            return
+        self._open[-1].end = end
+        self._open[-1].whole += 1
+        self._waits_for = "comma or end"
+
+    def _opens(self, mark: bytes, end: int) -> bool:
+        if self._waits_for not in ("value", "value or end"):
+            return False
+        self._open.append(_Open(mark, self._open[-1].key if self._open else "", end))
+        self._waits_for = "key or end" if mark == b"{" else "value or end"
+        return True
+
+    def _closes(self, mark: bytes, end: int) -> bool:
+        if not self._waits_for.endswith("end") or not self._open or self._open[-1].mark != _CLOSES[mark]:
+            return False
+        one = self._open[-1]
+        if one.mark == b"[" and one.whole and (one.name in _RECORDS or len(self._open) == 1):
+            one.holds = one.holds or len(self._above_payloads()) == len(self._open)
+        self._open.pop()
+        above = self._open[-1] if self._open else self
+        above.holds = above.holds or one.holds
+        self._is_there(end)
+        return True
+
+    def _goes_on(self, mark: bytes) -> bool:
         if mark == b":":
-            return self._colon()
-        if mark == b",":
-            return self._comma()
-        return self._value(token, end)
-
-    def _open(self, mark: bytes, end: int) -> bool:
-        if not self._may_begin_value() or (not self.closers and self.safe):
-            return self._breaks()
-        if len(self.closers) >= self.deepest:
-            self.too_deep = True
-            return False
-        self.closers.append(_CLOSERS[mark])
-        self.expects_key.append(mark == b"{")
-        self._is_safe(end)
-        self._after = mark
-        return True
-
-    def _close(self, mark: bytes, end: int) -> bool:
-        if not self.closers or self.closers[-1] != mark or self._after in (b",", b":", b"key"):
-            return self._breaks()
-        if len(self.closers) == 1:  # the document is whole: what follows it is the damage
-            self._after = b"end"
-            return True
-        self.closers.pop()
-        self.expects_key.pop()
-        self._ended(end)
-        return True
-
-    def _colon(self) -> bool:
-        if self._after != b"key":
-            return self._breaks()
-        self.expects_key[-1] = False
-        self._after = b":"
-        return True
-
-    def _comma(self) -> bool:
-        if not self.closers or self._after != b"value":
-            return self._breaks()
-        self.expects_key[-1] = self.closers[-1] == b"}"
-        self._after = b","
-        return True
-
-    def _value(self, token: bytes, end: int) -> bool:
-        if not self.closers or self._after not in (b"{", b"[", b",", b":"):
-            return self._breaks()
-        if token[:1] == b'"':
-            return self._string(token, end)
-        if end == len(self.body):  # a number or word that touches the end may go on
-            return False
-        if self.expects_key[-1] or not _SCALAR.fullmatch(token):
-            return self._breaks()
-        self._ended(end)
-        return True
-
-    def _string(self, token: bytes, end: int) -> bool:
-        if not _is_closed(token):
-            return False
-        if self.expects_key[-1]:
-            self._after = b"key"
-        else:
-            self._ended(end)
-        return True
-
-    def _may_begin_value(self) -> bool:
-        return not self.closers or (self._after in (b"[", b",", b":") and not self.expects_key[-1])
-
-    def _ended(self, end: int) -> None:
-        self._is_safe(end)
-        self._after = b"value"
-
-    def _is_safe(self, end: int) -> None:
-        self.safe, self.safe_depth = end, len(self.closers)
-
-    def _breaks(self) -> bool:
-        self.broken = True
-        return False
-
-
-def _is_closed(token: bytes) -> bool:
-    r"""Whether a string token has its closing quote: a last quote that no odd run of backslashes escapes."""
-    if len(token) < 2 or token[-1:] != b'"':  # noqa: PLR2004 - two quotes
-        return False
-    stem = token[:-1]
-    return (len(stem) - len(stem.rstrip(b"\\"))) % 2 == 0
+            waited, self._waits_for = self._waits_for, "value"
+            return waited == "colon"
+        waited, self._waits_for = self._waits_for, "key" if self._open and self._open[-1].mark == b"{" else "value"
+        return waited == "comma or end"

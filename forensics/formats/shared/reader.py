@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from forensics.core.jsonvalue import decode
+from forensics.formats.shared.document import are_lines
 from forensics.formats.shared.fields import fields_of, items_of
-from forensics.formats.shared.lines import lines
+from forensics.formats.shared.lines import lines, plain_start
 from forensics.formats.shared.mending import mend
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ SQLITE_MAGIC = b"SQLite format 3\x00"
 _FIRST_LINES = 8
 HEAD_BYTES = 1 << 16
 _LEFT_OVER = 16  # bytes of blank lines after an only line
-_FRAGMENT_BYTES = 1 << 22
+_BLANKS = 64  # bytes in which a text begins
 
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _array = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -31,8 +33,8 @@ class Look(msgspec.Struct, frozen=True):
 
     `head` is its first 64 KiB. `document` holds the fields of a whole-file JSON object, `array` the items of a
     whole-file JSON array; `lines` the fields of the first JSON objects of a line format, `line_arrays` its first lines
-    that are JSON arrays. `fragment` and `fragment_array` are what a whole-file object or array still says that breaks
-    off or is damaged. Values are still JSON text.
+    that are JSON arrays. A document that breaks off or is damaged is what stands before its first damaged record.
+    Values are still JSON text.
     """
 
     head: bytes
@@ -40,25 +42,19 @@ class Look(msgspec.Struct, frozen=True):
     array: list[msgspec.Raw] | None = None
     lines: tuple[Fields, ...] = ()
     line_arrays: tuple[list[msgspec.Raw], ...] = ()
-    fragment: Fields | None = None
-    fragment_array: list[msgspec.Raw] | None = None
 
     @property
     def is_sqlite(self) -> bool:
         """Whether the file is a SQLite database."""
         return self.head.startswith(SQLITE_MAGIC)
 
+    def members(self) -> Fields:
+        """The fields of a whole-file object; empty for anything else."""
+        return self.document or {}
+
     def items(self) -> list[Fields]:
         """The fields of the first items of a whole-file array."""
         return [fields_of(raw) for raw in (self.array or [])[:_FIRST_LINES]]
-
-    def members(self) -> Fields:
-        """The fields of a whole-file object, damaged or not; empty for anything else."""
-        return self.document or self.fragment or {}
-
-    def records(self) -> list[Fields]:
-        """The fields of the first items of a whole-file array, damaged or not."""
-        return [fields_of(raw) for raw in (self.array or self.fragment_array or [])[:_FIRST_LINES]]
 
 
 class Reader(Protocol):
@@ -67,8 +63,6 @@ class Reader(Protocol):
     `NAME` is its name for `--input-format`; `ABOUT`, `CARRIES`, `LACKS` and `RERUN` (what a rerun from it
     would miss) are lines for `forensics formats`; `RECORDS_CALLS` says that the
     format always records calls as such; `SPANS_ARE_COMPLETE` that it writes a span for every turn and execution.
-    `WHOLE_ONLY`, where it is there and true, says that the reader reads whole documents: of a damaged one it is given
-    the readable part (forensics.formats.shared.broken), and others read that themselves.
     """
 
     NAME: str
@@ -87,19 +81,18 @@ class Reader(Protocol):
 
 
 def look_at(source: Source) -> Look:
-    """Take the first look. Never raises: what is no JSON leaves the parts None."""
+    """Take the first look. What is no JSON leaves the parts None."""
     head = bytes(source.data[:HEAD_BYTES])
     if head.startswith(SQLITE_MAGIC):
         return Look(head)
-    body = source.data[3:] if head.startswith(b"\xef\xbb\xbf") else source.data
+    body = source.data[plain_start(source) :]
     document = _whole(_object, body)
     array = None if document is not None else _whole(_array, body)
+    if document is None and array is None and not are_lines(source):
+        document, array = _slowly(body)
     if document is not None or array is not None:
         return Look(head, document, array, _only_line(source, document))
-    objects, arrays = _first_lines(source)
-    if not objects and not arrays:
-        return _look_slowly(head, body)
-    return Look(head, None, None, tuple(objects), tuple(arrays))
+    return Look(head, None, None, *_first_lines(source))
 
 
 def _only_line(source: Source, document: Fields | None) -> tuple[Fields, ...]:
@@ -110,21 +103,18 @@ def _only_line(source: Source, document: Fields | None) -> tuple[Fields, ...]:
     return () if document is None or not is_one else (document,)
 
 
-def _look_slowly(head: bytes, body: memoryview) -> Look:
+def _slowly(body: memoryview) -> tuple[Fields | None, list[msgspec.Raw] | None]:
     """A second look with the forgiving reader: a document with a lone surrogate or a NaN is still that document, and
-    one that breaks off says what it is before it does.
+    one that breaks off is what stands before its first damaged record.
     """
-    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    if start not in (b"{", b"["):
-        return Look(head)
-    document = fields_of(body) if start == b"{" else {}
-    array = items_of(body) if start == b"[" else []
-    if document or array:
-        return Look(head, document or None, array or None)
-    mended = mend(body[:_FRAGMENT_BYTES])
-    if mended is None:
-        return Look(head)
-    return Look(head, fragment=fields_of(mended.text) or None, fragment_array=items_of(mended.text) or None)
+    start = bytes(body[:_BLANKS]).lstrip()[:1]
+    text: memoryview | bytes = body
+    if start in (b"{", b"[") and decode(body).error is not None:
+        mended = mend(body)
+        text = b"" if mended is None else mended.text
+    document = fields_of(text) if start == b"{" else {}
+    array = items_of(text) if start == b"[" else []
+    return document or None, array or None
 
 
 def _whole(decode: Any, data: memoryview) -> Any:
@@ -134,7 +124,7 @@ def _whole(decode: Any, data: memoryview) -> Any:
         return None
 
 
-def _first_lines(source: Source) -> tuple[list[Fields], list[list[msgspec.Raw]]]:
+def _first_lines(source: Source) -> tuple[tuple[Fields, ...], tuple[list[msgspec.Raw], ...]]:
     objects: list[Fields] = []
     arrays: list[list[msgspec.Raw]] = []
     for seen, line in enumerate(lines(source)):
@@ -145,4 +135,4 @@ def _first_lines(source: Source) -> tuple[list[Fields], list[list[msgspec.Raw]]]
             objects.append(found)
         elif first == b"[" and (items := items_of(line.data)):
             arrays.append(items)
-    return objects, arrays
+    return tuple(objects), tuple(arrays)

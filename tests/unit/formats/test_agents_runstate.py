@@ -168,9 +168,13 @@ def test_what_may_hide_a_call_is_a_gap(reading: Callable[..., Reading], more: Fi
     assert any(g.hides for g in reading(**more).gaps)
 
 
-def test_a_state_that_breaks_off_is_corrupt(tmp_path: Path) -> None:
+def test_a_state_that_breaks_off_is_read_up_to_there(tmp_path: Path) -> None:
     path = tmp_path / "x"
-    path.write_text('{"$schemaVersion": "1.5", "generated_items": [', "utf-8")
+    path.write_text('{"$schemaVersion": "1.5", "original_input": "page", "generated_items": [', "utf-8")
+    reading = read_evidence(path, "openai-agents-runstate")
+    assert [g.code for g in reading.gaps if g.hides] == ["container_truncated"]
+    assert len(reading.traces[0]) == 1
+    path.write_text('{"$schemaVersion": "1.5', "utf-8")
     with pytest.raises(CorruptEvidenceError):
         read_evidence(path, "openai-agents-runstate")
 

@@ -14,8 +14,9 @@ from forensics.core.build import Spot
 from forensics.core.jsonvalue import decode
 from forensics.core.trace import StepKind
 from forensics.errors import CorruptEvidenceError
+from forensics.formats.shared.document import find_document, note_cut
 from forensics.formats.shared.fields import Fields, call_marks, fields_of, items_of, opens_with, present
-from forensics.formats.shared.lines import BOM, bad_line, lines
+from forensics.formats.shared.lines import bad_line, lines, plain_start
 from forensics.formats.shared.messages.conversation import (
     Conversation,
     Locate,
@@ -38,20 +39,20 @@ from forensics.formats.shared.messages.vocabulary import parse_message
 
 if TYPE_CHECKING:
     from forensics.core.build import Lane, TraceBuilder
-    from forensics.core.jsonvalue import Fault
     from forensics.core.messages import Message
     from forensics.core.reading import EvidenceBuilder
     from forensics.core.trace import Payload
+    from forensics.formats.shared.document import Document
     from forensics.formats.shared.source import Source
 
 
 def read_chat(source: Source, build: EvidenceBuilder) -> None:
     """Walk a message-list evidence. Raises CorruptEvidenceError where nothing of it is JSON."""
     walk = ChatWalk(build)
-    start = len(BOM) if bytes(source.data[:3]) == BOM else 0
-    whole = decode(source.data[start:])
-    if whole.error is None:
-        walk.document(source, start, whole.faults)
+    document = find_document(source, build)
+    if document is not None:
+        walk.document(source, document)
+        note_cut(document, build)
         return
     for line in lines(source):
         build.counts.lines += 1
@@ -64,7 +65,7 @@ def read_chat(source: Source, build: EvidenceBuilder) -> None:
         walk.line(msgspec.Raw(line.data), place, build.faults(decoded.faults, Spot(place)))
     walk.close()
     if not build.counts.records:
-        message = f"the file is no JSON: {whole.error}"
+        message = f"the file is no JSON: {decode(source.data[plain_start(source) :]).error}"
         raise CorruptEvidenceError(message, hint="check that the file is whole; a JSON document must end where it says")
 
 
@@ -82,19 +83,17 @@ class ChatWalk:
         self.offers = Offers()
         self.latest: TraceBuilder | None = None
 
-    def document(self, source: Source, start: int, faults: tuple[Fault, ...]) -> None:
+    def document(self, source: Source, document: Document) -> None:
         """The whole file is one JSON value: a conversation, or an array of conversations."""
-        body = msgspec.Raw(source.data[start:])
-        place = self.build.places.add(offset=start, length=len(source.data) - start)
-        tainted = self.build.faults(faults, Spot(place))
-        self.locate = Finder(source, self.build.places, start).place
+        body, spot, tainted = document.body, document.spot, document.tainted
+        self.locate = Finder(source, self.build.places, document.start).place
         items = items_of(body) if opens_with(body, b"[") else []
         if _are_conversations(items):
             for index, item in enumerate(items):
-                self._one_of_many(item, Spot(place, f"/{index}"), tainted)
+                self._one_of_many(item, spot.down(f"/{index}"), tainted)
             self.build.counts.records = len(items)
             return
-        self.build.counts.records = self._conversation(body, Spot(place), tainted)
+        self.build.counts.records = self._conversation(body, spot, tainted)
 
     def _one_of_many(self, item: Payload, spot: Spot, tainted: str | None) -> None:
         if is_conversation(item):
