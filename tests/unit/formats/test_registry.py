@@ -12,7 +12,7 @@ from forensics.formats.registry import SHIPPED, reader
 
 _ROOT = Path(__file__).resolve().parents[3]
 _MODULES = {where.partition(":")[0] for where in SHIPPED.values()}
-_NO_READERS = {"forensics.formats.registry", "forensics.formats.shared"}
+_NO_READERS = {"forensics.formats.places", "forensics.formats.registry", "forensics.formats.shared"}
 
 
 def test_each_reader_is_called_as_the_registry_calls_it() -> None:
