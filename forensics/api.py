@@ -160,8 +160,13 @@ def read(source: Source, index: int, input_format: str | None = None) -> Reading
         compression=source.compression,
         member_sha256=source.member_sha256,
     )
-    build = EvidenceBuilder(evidence, records_calls=reader.RECORDS_CALLS, spans_are_complete=reader.SPANS_ARE_COMPLETE)
+    fit = registry.fit(reader, source) if input_format else registry.FITS
+    records_calls = reader.RECORDS_CALLS and fit.knows
+    build = EvidenceBuilder(evidence, records_calls=records_calls, spans_are_complete=reader.SPANS_ARE_COMPLETE)
     _tell_unwrapping(source, build)
+    if fit.rather:
+        message = f"read as {reader.NAME}, and it looks like {fit.rather}: what only that format has was passed over"
+        build.gap("evidence_gap", message, Spot(build.places.add(offset=0, length=len(source.data))))
     reader.read(source, build)
     reading = build.finish()
     if not any(len(trace) for trace in reading.traces) and not any(gap.hides for gap in reading.gaps):

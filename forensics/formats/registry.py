@@ -7,6 +7,8 @@ from __future__ import annotations
 import pkgutil
 from typing import TYPE_CHECKING, cast
 
+import msgspec
+
 from forensics.core.jsonvalue import decode
 from forensics.core.sanitise import one_line
 from forensics.errors import AmbiguousFormatError, ConfigurationError, UnknownFormatError
@@ -121,6 +123,27 @@ def recognise(source: Source) -> Reader:
         message = f"the format is ambiguous: {tied} fit alike; {describe(look)}"
         raise AmbiguousFormatError(message, hint="choose one with --input-format NAME")
     return reader(best[0][1])
+
+
+class Fit(msgspec.Struct, frozen=True):
+    """How a reader that was asked for by name fits an evidence: whether it would have known it for its own, and which
+    other format it surely is ("": none).
+    """
+
+    knows: bool
+    rather: str = ""
+
+
+FITS = Fit(knows=True)
+
+
+def fit(one: Reader, source: Source) -> Fit:
+    """How this reader fits the evidence; asked where a person chose it."""
+    look = look_at(source)
+    if one.sniff(look) >= _LEAST:
+        return FITS
+    best = _scores(look, tuple(SHIPPED))
+    return Fit(knows=False, rather=best[0][1] if best and best[0][0] >= _SURE else "")
 
 
 def _scores(look: Look, asked: tuple[str, ...]) -> list[tuple[int, str]]:
