@@ -13,6 +13,7 @@ import socket
 import sqlite3
 import sys
 import tempfile
+from ast import literal_eval
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -149,6 +150,49 @@ def run_state(path: Path) -> list[list[Call]]:
     return [[(c["name"], plain(c["arguments"]), results.get(c["call_id"])) for c in calls.values()]]
 
 
+def langfuse(path: Path) -> list[list[Call]]:
+    """Calls of Langfuse's tool observations in an OTLP file, which name the tool as their span."""
+    head = "langfuse.observation."
+    spans = [sc["spans"] for d in documents(path) for r in d["resourceSpans"] for sc in r["scopeSpans"]]
+    told = [
+        (s["name"], {a["key"]: a["value"].get("stringValue") for a in s["attributes"]}) for one in spans for s in one
+    ]
+    tools = [(name, at) for name, at in told if at[head + "type"] == "tool"]
+    return [[(name, plain(at[head + "input"]), plain(at[head + "output"])) for name, at in tools]]
+
+
+def adk(path: Path) -> list[list[Call]]:
+    """Calls among the events of an ADK session; what is no object stands under `result`."""
+    parts = [part for event in json.loads(path.read_bytes())["events"] for part in event["content"]["parts"]]
+    answers = [part["function_response"] for part in parts if "function_response" in part]
+    results = {answer["id"]: answer["response"].get("result", answer["response"]) for answer in answers}
+    calls = [part["function_call"] for part in parts if "function_call" in part]
+    return [[(c["name"], c["args"], results.get(c["id"])) for c in calls]]
+
+
+def smolagents(path: Path) -> list[list[Call]]:
+    """Calls of the tool spans of smolagents, with the arguments inside those of the tool's own call."""
+    tools = [at for at in otlp_spans(path) if at["openinference.span.kind"] == "TOOL"]
+    return [
+        [
+            (str(at["tool.name"]), json.loads(at["input.value"] or "")["kwargs"], plain(at["output.value"]))
+            for at in tools
+        ]
+    ]
+
+
+def agentdojo(path: Path) -> list[list[Call]]:
+    """Calls that AgentDojo's tool messages repeat; what is no text stands in Python's notation."""
+    messages = [m for m in json.loads(path.read_bytes())["messages"] if m["role"] == "tool"]
+    told = [(m["tool_call"], m["content"][0]["content"]) for m in messages]
+    return [[(c["function"], c["args"], literal_eval(said) if said[:1] == "{" else said) for c, said in told]]
+
+
+def ended_by_a_call() -> scenarios.Scenario:
+    """The pager incident as smolagents is told it."""
+    return scenarios.answered_by_a_call(scenarios.pager())
+
+
 def paused() -> scenarios.Scenario:
     """The pager incident in which nobody has allowed the note yet: its result is not there."""
     scenario = scenarios.pager()
@@ -233,6 +277,8 @@ SAMPLES: dict[str, tuple[Callable[[Path], list[list[Call]]], Callable[[], scenar
     "crash.db": (fastai_database, scenarios.crash),
     "double_charge.chat.json": (chat, scenarios.double_charge),
     "mailing.events.jsonl": (events, scenarios.mailing),
+    "pager.adk.json": (adk, scenarios.pager),
+    "pager.agentdojo.json": (agentdojo, scenarios.pager),
     "pager.agents.json": (agents, scenarios.pager),
     "pager.chat.json": (chat, scenarios.pager),
     "pager.codex.jsonl": (codex, scenarios.pager),
@@ -241,6 +287,7 @@ SAMPLES: dict[str, tuple[Callable[[Path], list[list[Call]]], Callable[[], scenar
     "pager.inspect.json": (inspect_log, scenarios.pager),
     "pager.json": (fastai_export, scenarios.pager),
     "pager.langchain.otlp.jsonl": (openinference, scenarios.pager),
+    "pager.langfuse.otlp.jsonl": (langfuse, scenarios.pager),
     "pager.langgraph-history.json": (history, scenarios.pager),
     "pager.langsmith.json": (langsmith, scenarios.pager),
     "pager.logfire.json": (span_list, scenarios.pager),
@@ -251,6 +298,7 @@ SAMPLES: dict[str, tuple[Callable[[Path], list[list[Call]]], Callable[[], scenar
     "pager.otlp.jsonl": (otlp, scenarios.pager),
     "pager.pydantic-ai.otlp.jsonl": (otlp, scenarios.pager),
     "pager.runstate.json": (run_state, paused),
+    "pager.smolagents.otlp.jsonl": (smolagents, ended_by_a_call),
     "pager.vercel.otlp.json": (vercel, scenarios.pager),
     "parallel.anthropic.json": (anthropic, scenarios.parallel),
     "readonly.db": (fastai_database, scenarios.readonly),

@@ -9,7 +9,7 @@ nothing: each returns what a real service would have answered.
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -231,6 +231,19 @@ def mailing() -> Scenario:
             Turn("Done, Ana was told (msg_4c19e2)."),
         ),
     )
+
+
+def answered_by_a_call(scenario: Scenario) -> Scenario:
+    """The scenario for an SDK whose tools' names are identifiers, and whose agent ends by calling `final_answer`."""
+
+    def final_answer(answer: str) -> str:
+        """Give the final answer."""
+        return answer
+
+    tools = [replace(tool, name=tool.name.replace(".", "_")) for tool in scenario.tools]
+    turns = [replace(t, calls=tuple((n.replace(".", "_"), a) for n, a in t.calls)) for t in scenario.turns]
+    last = Turn(None, (("final_answer", {"answer": turns[-1].text}),))
+    return replace(scenario, tools=(*tools, Tool("final_answer", final_answer)), turns=(*turns[:-1], last))
 
 
 def numbered(turns: tuple[Turn, ...]) -> Iterator[tuple[Turn, tuple[str, ...]]]:

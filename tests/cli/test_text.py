@@ -140,12 +140,15 @@ def test_bytes_of_a_line_are_those_of_the_file(samples: Path) -> None:
 
 AS_IT_WAS = (
     "double_charge.chat.json",
+    "pager.adk.json",
+    "pager.agentdojo.json",
     "pager.agents.json",
     "pager.chat.json",
     "pager.codex.jsonl",
     "pager.console.json",
     "pager.inspect.json",
     "pager.langchain.otlp.jsonl",
+    "pager.langfuse.otlp.jsonl",
     "pager.langgraph-history.json",
     "pager.langgraph.db",
     "pager.langsmith.json",
@@ -156,6 +159,7 @@ AS_IT_WAS = (
     "pager.monocle.json",
     "pager.pydantic-ai.otlp.jsonl",
     "pager.runstate.json",
+    "pager.smolagents.otlp.jsonl",
     "pager.vcr.yaml",
     "pager.vercel.otlp.json",
 )

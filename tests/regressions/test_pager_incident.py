@@ -54,6 +54,7 @@ ALIKE = (  # each with the tools' words
     "pager.inspect.json",
     "pager.json",
     "pager.langchain.otlp.jsonl",
+    "pager.langfuse.otlp.jsonl",
     "pager.langsmith.json",
     "pager.logfire.json",
     "pager.mlflow.json",
@@ -64,7 +65,13 @@ ALIKE = (  # each with the tools' words
 )
 WITHOUT_A_MODEL = ("pager.mcp.jsonl", "pager.mcp-2026.jsonl")
 ANOTHER_WAY = ("pager.monocle.json",)  # its prompts drop words and calls that it recorded before
-WITHOUT_WORDS = ("pager.agents.json", "pager.chat.json", "pager.langgraph.db", "pager.langgraph-history.json")
+WITHOUT_WORDS = (
+    "pager.adk.json",
+    "pager.agents.json",
+    "pager.chat.json",
+    "pager.langgraph-history.json",
+    "pager.langgraph.db",
+)
 
 
 @pytest.mark.parametrize("name", [*ALIKE, *WITHOUT_A_MODEL, *ANOTHER_WAY])

@@ -16,15 +16,17 @@ from forensics.formats.shared.fields import Fields, fields_of, is_text, present
 from forensics.formats.shared.flattened import Flat, put_together
 from forensics.formats.shared.monocle import translate_monocle
 from forensics.formats.shared.python_repr import from_repr
-from forensics.formats.shared.span_names import TOOL_ARGUMENTS, TOOL_CALL_ID
+from forensics.formats.shared.span_names import LANGFUSE_END, TOOL_ARGUMENTS, TOOL_CALL_ID
 from forensics.formats.shared.spans import Attributes, Event, Spread, below, escape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from forensics.core.trace import Payload
 
-_OTHER_VOCABULARIES = ("openinference.span.kind", "traceloop.span.kind", "span.type", "ai.operationId")
+_OTHER_VOCABULARIES = (
+    "openinference.span.kind", "traceloop.span.kind", "span.type", "ai.operationId", "langfuse.observation.type",
+)  # fmt: skip
 MARKS = frozenset(_OTHER_VOCABULARIES)
 """Names that say: a span is written in a vocabulary with another shape."""
 
@@ -104,11 +106,41 @@ def _vercel(told: Told, _flat: Sequence[Flat]) -> None:
         told.attributes["ai.response.object"] = raw(bytes(said).decode("utf-8", "replace"))
 
 
+_USED = {
+    "gen_ai.usage.input_tokens": ("input", "prompt_tokens", "input_tokens"),
+    "gen_ai.usage.output_tokens": ("output", "completion_tokens", "output_tokens"),
+}
+_OFFERED = {"gen_ai.request.tools": ("tools", "functions")}
+
+
+def _langfuse(told: Told, _flat: Sequence[Flat]) -> None:
+    """How an observation ended, and what stands together in one JSON text: the tokens, the tools in a request."""
+    level, message = LANGFUSE_END
+    if told.text(level).strip().upper() == "ERROR":
+        told.put("tool.status", raw("error"), told.place(level))
+        if message in told.attributes:
+            told.put("exception.message", told.attributes[message], told.place(message))
+    _put_from(told, "langfuse.observation.usage_details", _USED)
+    if told.text("langfuse.observation.type").strip().lower() == "generation":
+        _put_from(told, "langfuse.observation.input", _OFFERED)
+
+
+def _put_from(told: Told, whole: str, parts: Mapping[str, tuple[str, ...]]) -> None:
+    """Add members of an attribute that is a JSON object, each by the first of its names."""
+    payload = told.attributes.get(whole)
+    fields = {} if payload is None else fields_of(_json_of(payload))
+    for name, kinds in parts.items():
+        found = present(fields, *kinds)
+        if found is not None:
+            told.put(name, found, told.place(whole))
+
+
 _TRANSLATORS: dict[str, Callable[[Told, Sequence[Flat]], None]] = {
     "openinference.span.kind": _openinference,
     "traceloop.span.kind": _traceloop,
     "span.type": translate_monocle,
     "ai.operationId": _vercel,
+    "langfuse.observation.type": _langfuse,
 }
 
 

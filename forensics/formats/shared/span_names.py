@@ -1,9 +1,9 @@
 """Which attribute means what, in which dialect of the span conventions? Tables only: the first name that is there wins.
 
 Dialects: OpenTelemetry GenAI as it stands (1.37 and later), its older names, FastAIAgent, pydantic-ai, OpenInference,
-OpenLLMetry, the Vercel AI SDK, Google ADK and Monocle. `FAMILIES` are the heads of attributes that are flattened with
-indices. Vocabularies that are recognised and not read are named too, so that a trace in them
-never looks as if it had no calls.
+OpenLLMetry, the Vercel AI SDK, Google ADK, Monocle and Langfuse. `FAMILIES` are the heads of attributes that are
+flattened with indices. Vocabularies that are recognised and not read are named too, so that a trace in them never looks
+as if it had no calls.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ RUNNER = ("fastaiagent.runner.type",)
 AGENT_NAME = ("gen_ai.agent.name", "agent.name", "agent_name", "ai.telemetry.functionId")
 AGENT_INPUT = (
     "agent.input", "chain.input", "swarm.input", "supervisor.input",
-    "input.value", "traceloop.entity.input", "monocle.input",
+    "input.value", "traceloop.entity.input", "monocle.input", "langfuse.observation.input",
 )  # fmt: skip
 AGENT_OUTPUT = (
     "agent.output", "final_result", "chain.output", "swarm.output", "supervisor.output",
-    "output.value", "traceloop.entity.output", "monocle.output",
+    "output.value", "traceloop.entity.output", "monocle.output", "langfuse.observation.output",
 )  # fmt: skip
 AGENT_STATUS = ("agent.status", "chain.status", "swarm.status", "supervisor.status")
 SYSTEM_PROMPT = ("agent.system_prompt",)
@@ -37,13 +37,18 @@ ANSWER = (
 )  # fmt: skip
 ANSWER_TEXT = ("gen_ai.response.content", "ai.response.text", "ai.response.object")
 ANSWER_CALLS = ("gen_ai.response.tool_calls", "ai.response.toolCalls")
-REQUEST_BODY = ("gcp.vertex.agent.llm_request", "input.value", "traceloop.entity.input")
-RESPONSE_BODY = ("gcp.vertex.agent.llm_response", "output.value", "traceloop.entity.output")
+REQUEST_BODY = (
+    "gcp.vertex.agent.llm_request", "input.value", "traceloop.entity.input", "langfuse.observation.input",
+)  # fmt: skip
+RESPONSE_BODY = (
+    "gcp.vertex.agent.llm_response", "output.value", "traceloop.entity.output", "langfuse.observation.output",
+)  # fmt: skip
 """A whole request to a model and its response, where no messages are told apart."""
 EVENT_LIST = ("events",)
 FINISH = ("gen_ai.response.finish_reasons", "gen_ai.response.finish_reason", "ai.response.finishReason")
 MODEL = (
     "gen_ai.response.model", "gen_ai.request.model", "model_name", "llm.model_name", "ai.response.model", "ai.model.id",
+    "langfuse.observation.model.name",
 )  # fmt: skip
 INPUT_TOKENS = (
     "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt", "ai.usage.inputTokens",
@@ -61,10 +66,12 @@ TOOL_CALL_ID = ("gen_ai.tool.call.id", "tool_call.id", "ai.toolCall.id", "tool.i
 TOOL_ARGUMENTS = (
     "gen_ai.tool.call.arguments", "tool_arguments", "tool.args", "ai.toolCall.args", "ai.toolCall.input",
     "gcp.vertex.agent.tool_call_args", "input.value", "traceloop.entity.input", "monocle.input",
+    "langfuse.observation.input",
 )  # fmt: skip
 TOOL_RESULT = (
     "gen_ai.tool.call.result", "tool_response", "tool.result", "ai.toolCall.result", "ai.toolCall.output",
     "gcp.vertex.agent.tool_response", "output.value", "traceloop.entity.output", "monocle.output",
+    "langfuse.observation.output",
 )  # fmt: skip
 TOOL_ERROR = ("tool.error",)
 TOOL_STATUS = ("tool.status",)
@@ -82,8 +89,14 @@ TOOL_LISTS = (
 )  # fmt: skip
 
 MCP_METHOD = ("mcp.method.name",)
-RETRIEVAL_QUERY = ("gen_ai.retrieval.query.text", "gen_ai.retrieval.query", "input.value", "monocle.input")
-RETRIEVAL_RESULT = ("gen_ai.retrieval.documents", "retrieval.documents", "output.value", "monocle.output")
+RETRIEVAL_QUERY = (
+    "gen_ai.retrieval.query.text", "gen_ai.retrieval.query", "input.value", "monocle.input",
+    "langfuse.observation.input",
+)  # fmt: skip
+RETRIEVAL_RESULT = (
+    "gen_ai.retrieval.documents", "retrieval.documents", "output.value", "monocle.output",
+    "langfuse.observation.output",
+)  # fmt: skip
 DATA_SOURCE = ("gen_ai.data_source.id",)
 MEMORY_OPERATION = ("memory.operation",)
 MEMORY_QUERY = ("memory.query",)
@@ -112,6 +125,9 @@ REPLAY_MODE = ("replay.mode",)
 REPLAY_SOURCE = ("fastaiagent.source",)
 SERVICE = "service.name"
 
+LANGFUSE_END = ("langfuse.observation.level", "langfuse.observation.status_message")
+"""How an observation of Langfuse ended; nothing is said where it ended well."""
+
 WANTED: dict[str, str] = {
     name: name
     for row in (
@@ -124,6 +140,7 @@ WANTED: dict[str, str] = {
         DATABASE_RESULT, DATABASE_TABLE, MESSAGING, MESSAGING_TO, SOURCE_TRACE, REPLAY_MODE, REPLAY_SOURCE,
         TOOL_ORIGIN, GUARDRAIL_ACTION, MIDDLEWARE, REQUEST_BODY, RESPONSE_BODY, TOOL_PARAMETERS,
         ("openinference.span.kind", "traceloop.span.kind", "ai.operationId", "llm.request.type", "span.type"),
+        ("langfuse.observation.type", *LANGFUSE_END, "langfuse.observation.usage_details"),
     )
     for name in row
 }  # fmt: skip
@@ -243,6 +260,11 @@ ROLE_OF_KIND: dict[str, dict[str, Role]] = {
     },
     "llm.request.type": {
         "chat": Role.MODEL, "completion": Role.MODEL, "embedding": Role.OTHER, "rerank": Role.RETRIEVER,
+    },
+    "langfuse.observation.type": {
+        "generation": Role.MODEL, "tool": Role.TOOL, "agent": Role.AGENT, "retriever": Role.RETRIEVER,
+        "guardrail": Role.GUARDRAIL, "chain": Role.OTHER, "span": Role.OTHER, "event": Role.OTHER,
+        "embedding": Role.OTHER, "evaluator": Role.OTHER,
     },
     "monocle.span.type": {
         "workflow": Role.WORKFLOW, "agentic.turn": Role.WORKFLOW, "agentic.request": Role.WORKFLOW,

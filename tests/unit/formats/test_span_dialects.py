@@ -419,7 +419,11 @@ def test_names_that_spell_no_item_end_in_a_gap_or_a_text(read_otlp: ReadOtlp, na
             "evals__tests_strands_evals_mappers_fixtures_openai_agents_openinference_adot_spans.json",
             3,
         ),
-        ("otel-span-list", "evals__tests_strands_evals_mappers_fixtures_smolagents_live_spans.json", 2),
+        (
+            "otel-span-list",
+            "evals__tests_strands_evals_mappers_fixtures_smolagents_live_spans.json",
+            3,
+        ),  # the code that ran, too
         ("otel-span-list", "evals__tests_strands_evals_mappers_fixtures_openinference_live_spans.json", 2),
         ("otel-jaeger", "agentevals__samples_k8s.json", 17),
     ],
@@ -469,3 +473,60 @@ def test_an_agent_that_is_a_span_a_turn_has_one_conversation_though_its_prompts_
     (call,) = reading.traces[0].calls
     assert (call.tool, call.recorded_id, call.outcome) == ("open_ticket", "call_9", Outcome.RECORDED)
     assert not reading.gaps
+
+
+def langfuse(kind: str, given: Any, returned: Any, **more: str) -> dict[str, str]:
+    """What Langfuse writes into a span of that kind."""
+    head = "langfuse.observation."
+    told = {"type": kind, "input": json.dumps(given), "output": json.dumps(returned), **more}
+    return {head + name: value for name, value in told.items()}
+
+
+OFFERED = [{"type": "function", "function": {"name": "get_weather", "description": "Look up the weather."}}]
+ASKED = {"role": "user", "content": "rain?"}
+CALLED = {
+    "role": "assistant",
+    "tool_calls": [{"id": "call_1", "function": {"name": "get_weather", "arguments": json.dumps(ARGUMENTS)}}],
+}
+
+
+def observations(**ended: str) -> list[Any]:
+    """A run as Langfuse's SDK exports it: agent, generation, tool, generation."""
+    later = [ASKED, CALLED, {"role": "tool", "tool_call_id": "call_1", "content": SAID}]
+    used = json.dumps({"prompt_tokens": 11, "completion_tokens": 7})
+    tokens = {"usage_details": used}
+    answer = {"role": "assistant", "content": "Yes."}
+    return [
+        span(1, None, "desk", langfuse("agent", "rain?", "Yes.")),
+        span(2, 1, "OpenAI-generation",
+             langfuse("generation", {"tools": OFFERED, "messages": [ASKED]}, CALLED, **tokens)),
+        span(3, 1, "get_weather", langfuse("tool", ARGUMENTS, SAID, **ended)),
+        span(4, 1, "OpenAI-generation", langfuse("generation", {"messages": later}, answer, **tokens)),
+    ]  # fmt: skip
+
+
+def test_observations_of_langfuse_are_turns_calls_and_results(read_otlp: ReadOtlp) -> None:
+    reading = read_otlp(*observations())
+    trace = only_trace(reading)
+    (call,) = trace.calls
+    assert (call.tool, call.recorded_id, call.agent, call.outcome) == (
+        "get_weather",
+        "call_1",
+        "desk",
+        Outcome.RECORDED,
+    )
+    assert call.arguments is not None
+    assert value_of(call.arguments) == ARGUMENTS
+    assert trace.facts["get_weather"].description == "Look up the weather."
+    assert (reading.counts.input_tokens, reading.counts.output_tokens) == (22, 14)
+    assert not trace.gaps
+
+
+def test_an_observation_of_langfuse_that_failed_says_so(read_otlp: ReadOtlp) -> None:
+    (call,) = only_trace(read_otlp(*observations(level="ERROR", status_message="no route"))).calls
+    assert call.outcome is Outcome.FAILED
+
+
+def test_a_kind_of_observation_that_is_not_known_is_a_gap(read_otlp: ReadOtlp) -> None:
+    trace = only_trace(read_otlp(span(1, None, "odd", langfuse("novelty", {}, {}))))
+    assert any("langfuse" in gap.message for gap in trace.gaps if gap.hides)

@@ -24,6 +24,7 @@ from forensics.formats.shared.fields import (
 )
 from forensics.formats.shared.messages.blocks import COMPACTED, read_content, read_item, read_tool_calls
 from forensics.formats.shared.messages.draft import Draft, Keep, is_cut
+from forensics.formats.shared.messages.spelled import read_spelled
 from forensics.formats.shared.wholeness import TRUNCATED, finish_words
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def parse_message(raw: Payload | memoryview, pointer: str, keep: Keep = in_place
     read_item(draft, fields, "")
     read_content(draft, fields)
     read_tool_calls(draft, fields)
+    read_spelled(draft)
     if not fields or (draft.role in _TOLD_WHOLE and not draft.texts and not draft.calls and not draft.results):
         draft.texts.append(keep(msgspec.Raw(bytes(raw))))
     _doubt_message(draft, fields)
