@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from forensics.rules.conditions import key_words, needed_keys, pointer_tokens
+from forensics.rules.screens import Needed, Screen, needed_matches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,11 +30,14 @@ Holding = tuple[int, ...]
 
 
 class _Plan(msgspec.Struct, gc=False):
-    """What has to be asked about objects with one tuple of keys. `keys` are the members that those rules look at, or
-    None where one of them looks at more than members; `answers` remembers by the values of the members.
+    """What has to be asked about objects with one tuple of keys: all the rules, or only the `plain` ones where `screen`
+    says that the others can't hold. `keys` are the members that the rules look at, or None where one of them looks at
+    more than members; `answers` remembers by the values of the members.
     """
 
     rules: Holding
+    plain: Holding
+    screen: Screen
     keys: tuple[str, ...] | None
     answers: dict[tuple[object, ...], Holding]
 
@@ -46,6 +50,7 @@ class MemberRules:
         self._holds = tuple(predicates)
         self._needs = tuple(needed_keys(condition, member) for condition in conditions)
         self._sees = tuple(seen_keys(condition, member) for condition in conditions)
+        self._matches = tuple(needed_matches(condition, member) for condition in conditions)
         self._plans: dict[tuple[str, ...], _Plan] = {}
 
     def holding(self, subject: Subject) -> Holding:
@@ -55,21 +60,24 @@ class MemberRules:
         plan = self._plans.get(keys) or self._plan(keys)
         if not plan.rules:
             return ()
-        if plan.keys is None or not isinstance(value, dict):
+        if not isinstance(value, dict):
             return self._ask(plan.rules, subject)
-        return self._remembered(plan, [value[key] for key in plan.keys], subject)
-
-    def _remembered(self, plan: _Plan, values: list[object], subject: Subject) -> Holding:
+        if plan.keys is None:
+            return self._screened(plan, value, subject)
+        values = [value[key] for key in plan.keys]
         known = (*values, *map(type, values))  # true is not 1
         try:
             answer = plan.answers.get(known)
         except TypeError:  # an object or an array
-            return self._ask(plan.rules, subject)
+            return self._screened(plan, value, subject)
         if answer is None:
-            answer = self._ask(plan.rules, subject)
+            answer = self._screened(plan, value, subject)
             if not any(isinstance(value, str) and len(value) > _LONGEST for value in values):
                 _keep(plan.answers, known, answer)
         return answer
+
+    def _screened(self, plan: _Plan, value: dict[str, object], subject: Subject) -> Holding:
+        return self._ask(plan.rules if plan.screen.lets_pass(value) else plan.plain, subject)
 
     def _ask(self, rules: Holding, subject: Subject) -> Holding:
         holds = self._holds
@@ -82,7 +90,9 @@ class MemberRules:
         seen = [self._sees[i] for i in rules]
         wanted = frozenset[str]().union(*(s for s in seen if s is not None))
         members = None if None in seen else tuple(key for key in keys if words[key] in wanted)
-        plan = _Plan(tuple(rules), members, {})
+        plain = tuple(i for i in rules if self._matches[i] is None)
+        needed = Needed().union(*(one for i in rules if (one := self._matches[i]) is not None))
+        plan = _Plan(tuple(rules), plain, Screen(keys, needed), members, {})
         _keep(self._plans, keys, plan)
         return plan
 

@@ -1,0 +1,47 @@
+"""Does a screen let every text pass that one of its rules could hold for?"""
+
+from __future__ import annotations
+
+import pytest
+
+from forensics.rules.model import Condition
+from forensics.rules.screens import Needed, Screen, needed_matches
+
+A, B = Condition(at="/arguments", keys=("a",), matches="x+"), Condition(at="/arguments/b", matches="y|z")
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (A, {("a", "x+")}),
+        (Condition(at=("/arguments/fooBar", "/arguments/b"), matches="x"), {("foo bar", "x"), ("b", "x")}),
+        (Condition(any=(A, B)), {("a", "x+"), ("b", "y|z")}),
+        (Condition(all=(A, Condition(tool="t"))), {("a", "x+")}),
+        (Condition(all=(A, Condition(any=(A, B)))), {("a", "x+")}),
+        (Condition(any=(A, Condition(tool="t"))), None),
+        (Condition(not_=A), None),
+        (Condition(at="/arguments/a", present=True), None),
+        (Condition(at="/arguments/*", matches="x"), None),
+        (Condition(at="/arguments/a/b", matches="x"), None),
+        (Condition(at="/arguments/a", keys=("b",), matches="x"), None),
+        (Condition(at="/arguments", matches="x"), None),
+        (Condition(at="/result/a", matches="x"), None),
+        (Condition(at="/arguments/a", matches="\\Qx"), None),
+    ],
+)
+def test_what_a_condition_needs(condition: Condition, expected: set[tuple[str, str]] | None) -> None:
+    assert needed_matches(condition, "arguments") == expected
+
+
+def test_a_text_passes_by_the_patterns_of_its_own_member() -> None:
+    screen = Screen(("a", "b", "c"), Needed({("a", "x+"), ("b", "y|z"), ("b", "(?i)w")}))
+    assert screen.lets_pass({"a": "xx", "b": "", "c": ""})
+    assert screen.lets_pass({"a": "", "b": "W", "c": ""})
+    assert not screen.lets_pass({"a": "y", "b": "X", "c": "xx"})
+    assert not screen.lets_pass({"a": ["xx"], "b": None, "c": 1})
+
+
+def test_patterns_that_are_too_large_together_let_all_pass() -> None:
+    large = Needed(("a", f"(?:{letter}{{1000}}){{1}}[a-z]{{900}}") for letter in "abcdefghijklmnopqrstuvwxyz")
+    many = Needed(("a", f"(?i)(?:[a-{letter}]?\\pL{{300}})") for letter in "bcdefghijklmnopqrstuvwxyz")
+    assert Screen(("a",), large | many).lets_pass({"a": "no match"})
