@@ -8,7 +8,6 @@ longest run and then compared whole (forensics.analysis.minted).
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import unquote_to_bytes
 
 import msgspec
 
@@ -73,7 +72,7 @@ class _Flow:
         trace, watched, kinds = self.trace, self.minted.watched, self.trace.kind
         for row, runs in zip(self.runs.rows, self.runs.runs, strict=True):
             kind = kinds[row]
-            hits = [run for run in runs if run in watched]
+            hits = [] if watched.isdisjoint(runs) else [run for run in runs if run in watched]
             if not hits and kind not in _ALWAYS and not self.own:
                 continue
             text = Text(row, kind, trace.payload[row])
@@ -91,7 +90,7 @@ class _Flow:
         """The values that a text names: by its own runs and, in arguments, by what is percent-encoded in it."""
         found: dict[int, str] = {}
         for run in hits:
-            _note(found, self.minted.named(run, text.plain))
+            _note(found, self.minted.named(run, text))
         if text.kind == _CALL:
             self._promote(text, runs, found)
             if text.row in self.runs.encoded:
@@ -111,10 +110,10 @@ class _Flow:
 
     def _encoded(self, text: Text, found: dict[int, str]) -> None:
         """Values that an argument holds percent-encoded (RFC 3986)."""
-        plain = unquote_to_bytes(text.plain)
+        decoded = text.decoded
         for run in self.runs.encoded[text.row]:
             if run in self.minted.watched:
-                _note(found, ((index, "url") for index, _ in self.minted.named(run, plain)))
+                _note(found, ((index, "url") for index, _ in self.minted.named(run, decoded)))
 
     def _use(self, text: Text, handle: Handle, written: str) -> None:
         if text.row <= handle.step:

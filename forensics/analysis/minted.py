@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from forensics.analysis.occurrences import Occurrences
+    from forensics.analysis.texts import Text
 
 Naming = tuple[int, str]
 """The index of a value, and how it is written: verbatim, case, embedded."""
@@ -72,7 +73,7 @@ class Minted:
         around.exact.setdefault(value, index)
         around.folded.setdefault(folded, index)
 
-    def named(self, run: bytes, text: bytes) -> Iterator[Naming]:
+    def named(self, run: bytes, text: Text) -> Iterator[Naming]:
         """The values that a run of this text names, as well as any is written."""
         named = self._named.get(run)
         if named is not None:
@@ -80,7 +81,7 @@ class Minted:
             yield from ((index, written) for index, written in named.items() if written == best)
         around = self._around.get(run)
         if around is not None:
-            yield from _standing_around(around, text)
+            yield from _standing_around(around, text.plain)
 
 
 def _standing_around(around: _Around, text: bytes) -> Iterator[Naming]:

@@ -112,7 +112,7 @@ class Minting:
             if isinstance(item, int):
                 if key is not None:
                     self._number(origin, leaf, taken, named=is_id_key(key))
-            elif item in values or len(item) > _LONGEST_VALUE:
+            elif " " in item or item in values or len(item) > _LONGEST_VALUE:
                 continue
             elif _WITH_DIGIT(item) or (small and key is not None and is_id_key(key) and _ONE_WORD(item)):
                 values.add(item)
@@ -131,7 +131,8 @@ class Minting:
         if anchor is None:
             return
         parts = (anchor,) if len(anchor) == len(value) else self._runs.runs_of(encoded(value))
-        if not any(self.is_new(part, origin.step) for part in parts):
+        is_new = self.is_new
+        if not any(is_new(part, origin.step) for part in parts):
             return
         kind = self._rules.handle_kind(value, leaf[2])
         taken.update(parts if kind is not None else (anchor,))

@@ -43,7 +43,8 @@ _OF_THE_CALLER = re.compile(
 _MEDIA = re.compile(
     rb'"(?:image|image_url|input_image|inline_?data|inlineData|input_file|file|document|input_audio|audio)"|;base64,'
 )
-_MAY_NAME = re.compile(rb'(?:id|ids|uuid|guid|ulid|arn|token|cursor|handle|ticket)\\?"\s*:', re.IGNORECASE)
+_LAST_WORDS = (b"id", b"ids", b"arn", b"token", b"cursor", b"handle", b"ticket")  # or they end so
+_ENDS = tuple(word + end for word in _LAST_WORDS for end in (b'"', b'\\"'))
 
 
 class Stray(msgspec.Struct, frozen=True):
@@ -67,31 +68,35 @@ class Strays:
 
     def find(self) -> tuple[Stray, ...]:
         """Every stray value, at the first call that names it."""
+        if not self._may_be_whole():
+            return ()
         candidates: dict[str, Stray] = {}
         for number, call in enumerate(self._trace.calls):
             for stray in self._candidates(number, call):
                 candidates.setdefault(stray.value, stray)
-        if not 0 < len(candidates) <= _MOST or not self._is_whole():  # so many: the trace begins amid a story
+        if not 0 < len(candidates) <= _MOST or self._holds_media():  # so many: the trace begins amid a story
             return ()
         return tuple(stray for stray in candidates.values() if not self._was_told(stray))
 
-    def _is_whole(self) -> bool:
-        """Whether what the model was shown is all there, and is text."""
+    def _may_be_whole(self) -> bool:
+        """Whether what the model was shown is all there, as far as the trace says so of itself."""
         trace = self._trace
         if any(gap.hides for gap in trace.gaps) or trace.silent_turns or trace.shows_media:
             return False
         if StepKind.SYSTEM not in trace.kind:
             return False
-        if any(found.code == "compacted_history" for found in trace.findings):
-            return False
-        return not any(payload is not None and _MEDIA.search(payload) for payload in trace.payload)
+        return all(found.code != "compacted_history" for found in trace.findings)
+
+    def _holds_media(self) -> bool:
+        """Whether a text holds what is no text."""
+        return any(payload is not None and _MEDIA.search(payload) for payload in self._trace.payload)
 
     def _candidates(self, number: int, call: Call) -> Iterator[Stray]:
         asked = call.requested
         turn = self._turn_row.get(call.turn, NOWHERE)
         if asked is None or asked.payload is None or turn < 0 or not self._counts(number, call):
             return
-        if _MAY_NAME.search(asked.payload) is None:
+        if not _may_name(bytes(asked.payload)):
             return
         for above, token, key, item in leaves_of(value_of(asked.payload)):
             if key is None or not self._names_a_record(key, str(item)):
@@ -121,6 +126,12 @@ class Strays:
             payloads = enumerate(self._trace.payload)
             self._told = [(row, _folded(bytes(payload))) for row, payload in payloads if payload is not None]
         return self._told
+
+
+def _may_name(arguments: bytes) -> bool:
+    """Whether a key in these arguments may name a record: whether any text in them ends as such a key does."""
+    folded = arguments.lower()
+    return any(end in folded for end in _ENDS)
 
 
 def _acts_on_what_is_there(kind: Classification) -> bool:

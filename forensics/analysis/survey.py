@@ -39,6 +39,7 @@ Evidence = tuple[ClassEvidence, ...]
 
 _DIGITS_AS_ZEROS = bytes.maketrans(b"0123456789", b"0" * 10)
 _NAMED = 8
+_BLOCK = 256  # calls
 _ESCAPED_DIGIT = b"\\u003"
 _LONG_NUMBER = b"0" * len(str(SAFE_INTEGER))
 
@@ -130,7 +131,6 @@ class _Surveyor:
         self.last_change: Call | None = None
         self.findings: list[Finding] = []
         self.kinds: list[Classification] = []
-        self.large: tuple[int, int] | None = None
         self.texts: list[int] = []
 
     def run(self) -> Survey:
@@ -143,8 +143,9 @@ class _Surveyor:
         for listed in self.listing:
             if (listed.name, listed.server) not in self.listed:
                 self._tool((listed.name, listed.server))
-        if self.large is not None:
-            self._note_large_integer(*self.large)
+        large = _first_large_integer(self.trace.calls)
+        if large is not None:
+            self._note_large_integer(*large)
         if self.texts:
             self._note_texts()
         tools = {name: tool.evidence() for name, tool in self.tools.items()}
@@ -183,8 +184,6 @@ class _Surveyor:
             self.texts.append(call.step)
         key = canonical(arguments)
         keys.append(key)
-        if self.large is None:
-            self._look_for_large_integers(call, (call.arguments, arguments), (payload, result))
         if payload is None or result is None or call.outcome is not Outcome.RECORDED:
             return tool.classify(tool.calls.heard(arguments), arguments)
         heard = tool.calls.heard(arguments, result)
@@ -224,13 +223,6 @@ class _Surveyor:
             if fault.code == "duplicate_key" and all(b.code != fault.code for b in call.blocks):
                 call.blocks = (*call.blocks, Block(fault.code, message))
 
-    def _look_for_large_integers(self, call: Call, *read: tuple[Payload | None, object]) -> None:
-        for payload, value in read:
-            found = None if payload is None or not _has_a_long_number(payload) else _large_integer(value)
-            if found is not None:
-                self.large = (call.step, found)
-                return
-
     def _note_large_integer(self, step: int, value: int) -> None:
         message = f"integers beyond 2^53 ({value}) are rounded by readers that use doubles; here they are exact"
         self.findings.append(finding("large_integer", message, steps=(step,)))
@@ -258,9 +250,27 @@ def _is_no_json(text: str) -> bool:
     return bool(text) and not text.isspace() and decode(text.encode("utf-8", "surrogatepass")).error is not None
 
 
-def _has_a_long_number(payload: Payload) -> bool:
+def _first_large_integer(calls: list[Call]) -> tuple[int, int] | None:
+    """The first integer beyond 2^53 that a call holds, with the call's step. Blocks of calls are searched as one text:
+    nearly none holds such a number.
+    """
+    for start in range(0, len(calls), _BLOCK):
+        block = [
+            (call.step, payload)
+            for call in calls[start : start + _BLOCK]
+            for payload in (call.arguments, call.result)
+            if payload is not None
+        ]
+        if _has_a_long_number(b" ".join([payload for _, payload in block])):
+            for step, payload in block:
+                found = _large_integer(_decoded(payload).value) if _has_a_long_number(bytes(payload)) else None
+                if found is not None:
+                    return (step, found)
+    return None
+
+
+def _has_a_long_number(data: bytes) -> bool:
     """Whether a text holds as many digits in a row as an integer beyond 2^53 has, or may spell digits as escapes."""
-    data = bytes(payload)
     return _LONG_NUMBER in data.translate(_DIGITS_AS_ZEROS) or _ESCAPED_DIGIT in data
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import unquote_to_bytes
 
 from forensics.analysis.runs import plain_bytes
 from forensics.core.jsonvalue import value_of
@@ -15,18 +16,28 @@ if TYPE_CHECKING:
 class Text:
     """A payload with its row and the kind of its step (a number of StepKind)."""
 
-    __slots__ = ("_leaves", "_payload", "kind", "row")
+    __slots__ = ("_leaves", "_payload", "_plain", "kind", "row")
 
     def __init__(self, row: int, kind: int, payload: Payload | None) -> None:
         self.row = row
         self.kind = kind
         self._payload = payload
+        self._plain: bytes | None = None
         self._leaves: list[Leaf] | None = None
 
     @property
     def plain(self) -> bytes:
         """The bytes, escapes turned into separators."""
-        return b"" if self._payload is None else plain_bytes(self._payload)
+        if self._plain is None:
+            self._plain = b"" if self._payload is None else plain_bytes(self._payload)
+        return self._plain
+
+    @property
+    def decoded(self) -> Text:
+        """The text with what is percent-encoded in it decoded (RFC 3986)."""
+        other = Text(self.row, self.kind, None)
+        other._plain = unquote_to_bytes(self.plain)
+        return other
 
     @property
     def leaves(self) -> list[Leaf]:

@@ -394,7 +394,7 @@ def _operator(entry: ToolEntry) -> ClassEvidence:
 def _views(result: object) -> Iterator[Mapping[str, object]]:
     """The objects that a result is: itself, a JSON text, and the structured or text content of an MCP result."""
     value = _decoded(result)
-    if not isinstance(value, Mapping):
+    if not isinstance(value, (dict, Mapping)):  # dict first, because asking about Mapping is slow
         return
     yield value
     structured = value.get("structuredContent")
