@@ -12,6 +12,7 @@ import msgspec
 from forensics.core.jsonvalue import decode
 from forensics.core.sanitise import one_line
 from forensics.errors import AmbiguousFormatError, ConfigurationError, UnknownFormatError
+from forensics.formats.marks import may_be
 from forensics.formats.shared.reader import HEAD_BYTES, SQLITE_MAGIC, Look, Reader, look_at
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def is_an_archive(source: Source, kind: str) -> bool:
 def recognise(source: Source) -> Reader:
     """The reader for this evidence. Raises UnknownFormatError or AmbiguousFormatError, with what was seen."""
     look = look_at(source)
-    best = _scores(look, tuple(SHIPPED))
+    best = _scores(look, may_be(look, SHIPPED))
     if not best or best[0][0] < _SURE:
         best = sorted((*best, *_scores(look, _third_parties())), key=_best_first)
     if not best:

@@ -1,0 +1,94 @@
+"""Which readers can know this evidence at all? Names of which every JSON evidence of a format has one at its top.
+
+A reader is a module with much below it, so one that could only say no is not loaded: a look-up here costs nothing, and
+so does a format that is added. What is no JSON has no names, and every reader is asked about it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forensics.formats.shared.fields import fields_of, spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from forensics.formats.shared.reader import Look
+
+_MESSAGES = frozenset(
+    {"role", "parts", "lc", "type", "request", "body", "object", "input", "messages", "contents", "items"}
+)
+_RPC_BODIES = ("msg", "message", "payload", "data", "body", "rpc", "raw", "content", "request", "response")
+
+MARKS: dict[str, frozenset[str]] = {
+    "fastaiagent-db": frozenset(),
+    "fastaiagent-json": frozenset({"export_version"}),
+    "otlp": frozenset({"resourceSpans", "trace", "batches"}),
+    "otel-spans": frozenset(
+        {"context", "spanContext", "_spanContext", "span_context", "spans", "data", "traces", "items"}
+        | {"span_id", "spanId", "spanID", "SpanId", "context.span_id"}
+        | {"ai.operationId", "gen_ai.operation.name", "llm.request.type", "monocle.span.type"}
+        | {"openinference.span.kind", "span.type", "traceloop.span.kind"}
+    ),
+    "jaeger": frozenset({"data", "spans"}),
+    "openai-chat": _MESSAGES,
+    "openai-responses": _MESSAGES,
+    "anthropic-messages": _MESSAGES,
+    "gemini": _MESSAGES,
+    "claude-code": frozenset({"type", "agentType", "messages"}),
+    "codex-cli": frozenset({"payload", "instructions", "git"}),
+    "copilot-cli": frozenset({"data"}),
+    "openai-agents-traces": frozenset({"object", "data"}),
+    "openai-agents-runstate": frozenset({"$schemaVersion"}),
+    "vcr-cassette": frozenset({"interactions", "http_interactions", "log"}),
+    "mcp-jsonrpc": frozenset(
+        {"jsonrpc", "method", "tools", "inputSchema", "messages", "history", "log", "entries", *_RPC_BODIES}
+    ),
+    "langgraph-db": frozenset(),
+    "langgraph-history": frozenset({"history", "states", "snapshots", "checkpoints", "metadata"}),
+    "langsmith": frozenset({"run_type", "dotted_order", "parent_run_id", "post", "patch", "runs", "data"}),
+    "langfuse": frozenset(
+        {"traceId", "parentObservationId", "parent_observation_id", "observations", "batch", "data", "trace"}
+    ),
+    "event-log": frozenset({"type", "kind"}),
+    "agentdojo": frozenset({"suite_name"}),
+    "inspect": frozenset({"eval"}),
+    "tau1": frozenset({"traj", "messages_display"}),
+    "tau2": frozenset({"task_id", "info"}),
+    "temporal": frozenset({"events", "event_id"}),
+    "mlflow": frozenset({"data", "spans"}),
+    "mini-swe-agent": frozenset({"trajectory_format", "role"}),
+    "sweagent": frozenset({"trajectory", "history"}),
+    "cline": frozenset({"sessionId"}),
+    "google-adk": frozenset({"events"}),
+}
+"""By format. One that is not here (its name may stand further down) is always asked."""
+
+
+def may_be(look: Look, formats: Iterable[str]) -> tuple[str, ...]:
+    """Those of these formats that the evidence may have, in their order."""
+    names = _names(look)
+    if names is None:
+        return tuple(formats)
+    return tuple(one for one in formats if one not in MARKS or not names.isdisjoint(MARKS[one]))
+
+
+def _names(look: Look) -> set[str] | None:
+    """The names at the top of the objects that the evidence holds, in snake case too; None where anything else stands
+    in it: a text, a list, what is damaged.
+    """
+    objects = [look.document] if look.document is not None else look.items() or list(look.lines)
+    if not objects or not all(objects) or look.line_arrays or look.is_sqlite:
+        return None
+    if look.document is None and not look.array and not _begins_with(look, objects[0].keys()):
+        return None
+    names = {name for fields in objects for name in fields}
+    if b'"jsonrpc"' in look.head:  # a text log shows messages amid other lines
+        names.add("jsonrpc")
+    return names | {spelled(name) for name in names}
+
+
+def _begins_with(look: Look, names: Iterable[str]) -> bool:
+    """Whether the very first line is the object with these names: what stands before it could be of another format."""
+    first, newline, _ = look.head.partition(b"\n")
+    return bool(newline) and first[:1] == b"{" and fields_of(first).keys() == names
