@@ -76,7 +76,7 @@ def _examined(source: Source, reading: Reading) -> Examined:
 
 def _record(source: Source, options: Options) -> tuple[Record, Reading, str | None]:
     """The recordings, what was read, and the id of the trace where they are those of one."""
-    if options.input_format in {None, request_log.FORMAT} and request_log.is_request_log(look_at(source)):
+    if options.input_format is None and request_log.is_request_log(look_at(source)):
         record, reading = request_log.log_record(source, _RECORDING)
         trace = None
     else:

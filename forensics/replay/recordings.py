@@ -10,15 +10,16 @@ from forensics.core.evidence import Locator
 from forensics.core.findings import Finding
 
 MODEL, TOOL, HTTP = "model", "tool", "http"
+CONTENT_TYPE = "/headers/content-type"
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """One request to a model, a tool or a server.
 
     `value` is what is asked, as JSON: `{"tool", "arguments"}` of a tool, `{"method", "uri", "headers"?, "body"}` over
-    HTTP, and of a model the request as it was recorded. `spelled` holds the bytes in which it stands and `beside` the
-    headers that choose nothing: both only grade a match, they never make one. `lane` is the agent that asks (None: not
-    told), `recorded_id` the id of a call, `doubt` why it can't be told what is asked ("": it can).
+    HTTP, and of a model the request as it was recorded. `spelled` holds the bytes in which it stands, and `beside` what
+    chooses nothing, by its JSON Pointer: both grade a match, and neither makes one. `lane` is the agent that asks
+    (None: not told), `recorded_id` the id of a call, `doubt` why it can't be told what is asked ("": it can).
     """
 
     kind: str

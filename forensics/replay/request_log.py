@@ -21,7 +21,7 @@ from forensics.replay.recordings import HTTP, MODEL, TOOL, Record, Recording, Re
 from forensics.replay.wire import http_request, is_http
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import msgspec
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from forensics.formats.shared.source import Source
 
 FORMAT = "request-log"
+_FIRST = 8
 _KINDS = {
     "model": MODEL, "llm": MODEL, "chat": MODEL, "completion": MODEL, "generation": MODEL,
     "tool": TOOL, "tool_call": TOOL, "tool_use": TOOL, "function": TOOL, "function_call": TOOL, "call": TOOL,
@@ -58,12 +59,21 @@ def is_request_list(look: Look) -> bool:
     )
 
 
-def _most(look: Look, holds: Any) -> bool:
-    if look.array is None and look.document is not None and not look.lines:
-        return holds(look.document) and "jsonrpc" not in look.document
-    records = look.items() if look.array is not None else list(look.lines)
+def _most(look: Look, holds: Callable[[Fields], bool]) -> bool:
+    records = _first_records(look)
     held = [fields for fields in records if "jsonrpc" not in fields and holds(fields)]
     return bool(held) and len(held) * 2 >= len(records)
+
+
+def _first_records(look: Look) -> list[Fields]:
+    """The fields of the first records: of a list, of lines, or of the only object."""
+    if look.array is not None:
+        return look.items()
+    if look.lines:
+        return list(look.lines)
+    if look.document is not None:
+        return [look.document]
+    return [fields_of(item) for items in look.line_arrays[:1] for item in items[:_FIRST]]
 
 
 def log_record(source: Source, evidence: int) -> tuple[Record, Reading]:

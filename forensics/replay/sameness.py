@@ -1,23 +1,22 @@
 """Do two requests ask for the same? A ladder of three rungs, and the keys by which equal requests are found.
 
 `bytes`: the same spelling. `equal`: equal JSON values (keys in any order, 9 equal to 9.0, true never equal to 1).
-`normalised`: equal once a text that holds JSON counts as that JSON, an address is spelled as RFC 3986 section 6.2.2 and
-6.2.3 would have it, and headers that choose nothing are left aside; what was set aside is named. Nothing else is.
+`normalised`: equal once a text that holds JSON counts as that JSON, addresses and forms have one spelling, and what
+chooses nothing (most headers, the ids of a protocol) is left aside; what was set aside is named. Nothing else is.
 """
 
 from __future__ import annotations
 
-import re
 from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
 from forensics.core.jsonvalue import canonical, equal_values, unfold
+from forensics.replay import spelling
 from forensics.replay.differences import differences
-from forensics.replay.recordings import HTTP
+from forensics.replay.recordings import CONTENT_TYPE, HTTP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
 BYTES, EQUAL, NORMALISED = "bytes", "equal", "normalised"
 _DIGEST = 20  # bytes
 _NAMED = 20  # places that a result names
-_PORTS = {"http": 80, "https": 443}
-_ESCAPED = re.compile("%[0-9A-Fa-f]{2}")
-_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
 class Agreement(msgspec.Struct, frozen=True):
@@ -56,8 +52,8 @@ def value_key(value: Any) -> bytes:
 
 def agreement(recorded: Request, asked: Request) -> Agreement:
     """How two requests agree whose loose keys are equal."""
-    headers = {n for n in recorded.beside.keys() | asked.beside.keys() if recorded.beside.get(n) != asked.beside.get(n)}
-    aside = [f"/headers/{name}" for name in sorted(headers)]
+    names = sorted(recorded.beside.keys() | asked.beside.keys())
+    aside = [name for name in names if recorded.beside.get(name) != asked.beside.get(name)]
     if not equal_values(recorded.value, asked.value):
         aside += [one.pointer for one in islice(differences(recorded.value, asked.value), _NAMED)]
     if aside:
@@ -71,8 +67,12 @@ def _key(kind: str, value: Any) -> bytes:
 
 def _loosened(request: Request) -> Any:
     value = request.value
-    if request.kind == HTTP and isinstance(value, dict) and isinstance(value.get("uri"), str):
-        value = {**value, "uri": spelled_address(value["uri"])}
+    if request.kind == HTTP and isinstance(value, dict):
+        uri, body = value.get("uri"), value.get("body")
+        kind = request.beside.get(CONTENT_TYPE, "")
+        uri = spelling.address(uri) if isinstance(uri, str) else uri
+        body = spelling.body(body, kind) if isinstance(body, str) and kind else body
+        value = {**value, "uri": uri, "body": body}
     return _mapped(value, _meaning)
 
 
@@ -105,26 +105,3 @@ def _mapped(value: Any, scalar: Callable[[Any], Any]) -> Any:
             holder[key] = [None] * len(item)
             todo.extend((holder[key], i, v) for i, v in enumerate(item))
     return root[0]
-
-
-def spelled_address(address: str) -> str:
-    """An address in one spelling: scheme and host in lower case, no default port, no fragment, escapes only where they
-    are needed. What the server may tell apart (path, query and its order) stays as it is.
-    """
-    try:
-        parts = urlsplit(address)
-        port = parts.port
-    except ValueError:
-        return address
-    if not parts.scheme or not parts.netloc:
-        return address
-    user, at, host = parts.netloc.rpartition("@")
-    if port is not None and port == _PORTS.get(parts.scheme.lower()):
-        host = host.rpartition(":")[0]
-    path, query = (_ESCAPED.sub(_unescaped, part) for part in (parts.path or "/", parts.query))
-    return urlunsplit((parts.scheme.lower(), f"{user}{at}{host.lower()}", path, query, ""))
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    character = chr(int(match.group()[1:], 16))
-    return character if character in _UNRESERVED else match.group().upper()

@@ -21,6 +21,9 @@ _NAMES = (
 _CHOOSING = frozenset(_NAMES.split())
 """Headers that choose what is asked or done; all others say who asks, when, and how it is sent."""
 
+_WRAPPED = frozenset({"string", "text", "base64_string", "encoding"})
+"""How cassettes wrap the text of a body."""
+
 
 def is_http(value: object) -> bool:
     """Whether a value is an HTTP request as cassettes hold them."""
@@ -30,7 +33,10 @@ def is_http(value: object) -> bool:
 
 
 def http_request(value: dict[str, Any], locator: Locator, **more: Any) -> Request:
-    """A request as a cassette holds it: `{method, uri, headers?, body?}`."""
+    """A request as a cassette holds it: `{method, uri, headers?, body?}`; its body may also stand as plain JSON."""
+    held = value.get("body")
+    if not isinstance(held, (str, dict)) or (isinstance(held, dict) and not _WRAPPED & held.keys()):
+        value = {**value, "parsed_body": held}
     exchange = exchange_of({"request": value})
     assert exchange is not None  # noqa: S101 - it has a request
     return http_forms(exchange, value, locator, **more)[0]
@@ -38,42 +44,42 @@ def http_request(value: dict[str, Any], locator: Locator, **more: Any) -> Reques
 
 def http_forms(exchange: Exchange, value: dict[str, Any], locator: Locator, **more: Any) -> tuple[Request, ...]:
     """The request of an exchange and, where its body asks a model or calls a tool of an MCP server, that as well."""
-    said = exchange.request.json()
+    data = exchange.request.data or b""
+    said = exchange.request.json() if data else None
     decoded = Decoded(None) if said is None else decode(said)
-    recorded_id, body = _without_id(decoded.value)
+    doubt = more.pop("doubt", "") or exchange.request.doubt
     if any(fault.code == "duplicate_key" for fault in decoded.faults):
-        more["doubt"] = more.get("doubt") or "its body can be read in two ways: a key stands twice"
-    more["doubt"] = more.get("doubt") or exchange.request.doubt
+        doubt = doubt or "its body can be read in two ways: a key stands twice"
+    drawn, body = _without_id(decoded.value)
     headers = _headers(value.get("headers"))
     choosing = {name: held for name, held in sorted(headers.items()) if name in _CHOOSING}
-    asked = {
-        "method": exchange.method,
-        "uri": exchange.uri,
-        **({"headers": choosing} if choosing else {}),
-        "body": body,
-    }
-    more["recorded_id"] = more.get("recorded_id") or recorded_id
+    beside = {f"/headers/{name}": held for name, held in headers.items() if name not in _CHOOSING}
+    more = {**more, "recorded_id": more.get("recorded_id") or drawn, "doubt": doubt, "locator": locator}
     first = Request(
         kind=HTTP,
-        value=asked,
-        locator=locator,
-        spelled=canonical([exchange.method, exchange.uri]) + (exchange.request.data or b""),
-        beside={name: held for name, held in headers.items() if name not in _CHOOSING},
+        value={
+            "method": exchange.method,
+            "uri": exchange.uri,
+            **({"headers": choosing} if choosing else {}),
+            "body": body,
+        },
+        spelled=canonical([exchange.method, exchange.uri]) + data,
+        beside={**beside, **({} if drawn is None else {"/body/id": drawn})},
         **more,
     )
-    return (first, *_inner(body, bytes(said or b""), locator, more))
+    return (first, *_inner(body, bytes(said or b""), more))
 
 
-def _inner(body: Any, spelled: bytes, locator: Locator, more: dict[str, Any]) -> tuple[Request, ...]:
+def _inner(body: Any, spelled: bytes, more: dict[str, Any]) -> tuple[Request, ...]:
     """What the body asks for, whoever carries it."""
     if not isinstance(body, dict):
         return ()
     if asks_a_model(fields_of(spelled)):
-        return (Request(kind=MODEL, value=body, locator=locator, spelled=spelled, **more),)
+        return (Request(kind=MODEL, value=body, spelled=spelled, **more),)
     called = body.get("params")
     if body.get("method") == "tools/call" and isinstance(called, dict) and isinstance(called.get("name"), str):
         value = {"tool": called["name"], "arguments": called.get("arguments", {})}
-        return (Request(kind=TOOL, value=value, locator=locator, **more),)
+        return (Request(kind=TOOL, value=value, **more),)
     return ()
 
 

@@ -565,13 +565,14 @@ class NearRow(Document, frozen=True):
 
 
 class MatchedRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One request with what it is served. `recorded` counts recordings from 0; `rung` is bytes, equal or normalised,
-    and `set_aside` the places that differ and were passed over.
+    """One request with what it is served. `id` is that of a call, `recorded` counts recordings from 0, `rung` is bytes,
+    equal or normalised, and `set_aside` holds the places that differ and were passed over.
     """
 
     index: int
     kind: str
     lane: str | None
+    id: str | None
     asked: Any
     status: str
     served: Any

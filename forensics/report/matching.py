@@ -57,6 +57,7 @@ def _row(matching: Matching, number: int, request: Request, reply: Reply) -> Mat
         index=number,
         kind=spell_surrogates(request.kind),
         lane=None if request.lane is None else spell_surrogates(request.lane),
+        id=None if request.recorded_id is None else spell_surrogates(request.recorded_id),
         asked=strict_value(request.value),
         status=reply.status.value,
         served=None if recording is None else strict_value(recording.answer),

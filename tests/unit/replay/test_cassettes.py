@@ -50,6 +50,7 @@ def test_the_body_counts(dry: Callable[[Any, Any], Matched]) -> None:
         ({"body": '{"a":1}'}, "equal", []),
         ({"headers": {"User-Agent": ["x"], "Date": "now"}}, "normalised", ["/headers/date", "/headers/user-agent"]),
         ({"uri": "https://API.example:443/v1/chat"}, "normalised", ["/uri"]),
+        ({"body": {"a": 1.0}}, "equal", []),
     ],
 )
 def test_the_rung_of_a_request(
@@ -91,7 +92,9 @@ def test_a_call_over_mcp_is_a_call_and_its_id_chooses_between_equals_only(dry: C
         return post({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
 
     recording = cassette(exchange(call(1), {"result": 1}), exchange(call(2), {"result": 2}))
-    assert [row[1] for row in outcome(dry(recording, json.dumps([call(7), call(8)])))] == [0, 1]
+    fresh = dry(recording, json.dumps([call(7), call(8)]))
+    assert outcome(fresh) == [("served", 0, "normalised"), ("served", 1, "normalised")]
+    assert fresh.document().requests[0].set_aside == ["/body/id"]
     assert [row[1] for row in outcome(dry(recording, json.dumps([call(2), call(1)])))] == [1, 0]
     bare = {"kind": "tool", "request": {"tool": "page", "arguments": {"severity": "sev1"}}}
     assert [row[1] for row in outcome(dry(recording, json.dumps([bare, bare])))] == [0, 1]
@@ -122,3 +125,24 @@ def test_a_cassette_answers_its_own_requests(dry: Callable[[Any, Any], Matched],
     matched = dry(samples / "pager.vcr.yaml", samples / "pager.vcr.yaml")
     assert {row[2] for row in outcome(matched)} == {"bytes"}
     assert matched.matching.stop is None
+
+
+def test_no_body_is_no_body_however_it_is_written(dry: Callable[[Any, Any], Matched]) -> None:
+    bare = {"method": "GET", "uri": URI}
+    asked = [bare, {**bare, "body": ""}, {**bare, "body": None}, {**bare, "method": "get"}]
+    matched = dry(cassette(*[exchange({**bare, "body": ""})] * 4), json.dumps(asked))
+    assert {row[2] for row in outcome(matched)} == {"bytes"}
+
+
+def test_forms_and_addresses_are_compared_in_one_spelling(dry: Callable[[Any, Any], Matched]) -> None:
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    recording = cassette(exchange(post("b=1&a=2", uri=f"{URI}?y=1&x=2", headers=headers)))
+    matched = dry(recording, json.dumps([post("a=2&b=1", uri=f"{URI}?x=2&y=1", headers=headers)]))
+    assert outcome(matched) == [("served", 0, "normalised")]
+    assert matched.document().requests[0].set_aside == ["/uri", "/body"]
+    assert dry(recording, json.dumps([post("a=2&b=2", uri=f"{URI}?x=2&y=1", headers=headers)])).matching.stop == 0
+
+
+def test_a_body_in_which_a_key_stands_twice_is_not_served(dry: Callable[[Any, Any], Matched]) -> None:
+    matched = dry(cassette(exchange(post('{"a": 1, "a": 2}'))), json.dumps([post('{"a": 1, "a": 2}')]))
+    assert outcome(matched) == [("ambiguous", None, None)]

@@ -83,7 +83,7 @@ def test_an_http_request_is_one_whatever_says_so(opened: Callable[[str | bytes],
     bare, inside = one(opened, held), one(opened, {"kind": "model", "request": held})
     assert bare.kind == inside.kind == "http"
     assert bare.value == inside.value == {"method": "POST", "uri": "https://x.example/a", "body": {"q": 1}}
-    assert bare.beside == {"accept": "b"}
+    assert bare.beside == {"/headers/accept": "b"}
 
 
 def test_answers_and_their_absence(opened: Callable[[str | bytes], Source]) -> None:
