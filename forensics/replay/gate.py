@@ -7,6 +7,7 @@ it was never given.
 
 from __future__ import annotations
 
+import functools
 from collections import deque
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ import msgspec
 from forensics.replay.sameness import Agreement, agreement, exact_key, loose_key, value_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from forensics.replay.recordings import Recording, Request
 
@@ -67,6 +68,37 @@ class _Pool:
             self.by_id.setdefault(recorded_id, deque()).append(row)
 
 
+class _Rung:
+    """The recordings of a record by one kind of key: in each lane, and anywhere."""
+
+    def __init__(self, recordings: Sequence[Recording], key_of: Callable[[Request], bytes]) -> None:
+        self.key_of = key_of
+        self._in_lane: dict[_Queue, _Pool] = {}
+        self._anywhere: dict[bytes, _Pool] = {}
+        for row, recording in enumerate(recordings):
+            answer = value_key(recording.answer)
+            for form in (recording.request, *recording.others):
+                self._add(row, form, answer)
+
+    def _add(self, row: int, form: Request, answer: bytes) -> None:
+        key = self.key_of(form)
+        queue = (key if self.key_of is exact_key else exact_key(form), form.lane)
+        for pool in (
+            self._in_lane.get((key, form.lane)) or self._in_lane.setdefault((key, form.lane), _Pool(answer)),
+            self._anywhere.get(key) or self._anywhere.setdefault(key, _Pool(answer)),
+        ):
+            pool.add(row, queue, answer, form.recorded_id)
+
+    def pool(self, request: Request) -> _Pool | None:
+        """The recordings that fit a request: in its lane or, where it names none, in any; None where none ever did."""
+        key = self.key_of(request)
+        return self._anywhere.get(key) if request.lane is None else self._in_lane.get((key, request.lane))
+
+    def knows(self, request: Request) -> bool:
+        """Whether a recording fits in any lane, used or not."""
+        return self.key_of(request) in self._anywhere
+
+
 class Gate:
     """The gate over the recordings of one run. It takes requests one by one, in the order in which they are made."""
 
@@ -75,25 +107,12 @@ class Gate:
         self.served_to: list[int | None] = [None] * len(recordings)
         self.stopped = False
         self._asked = 0
-        self._exact: dict[tuple[bytes, str | None], _Pool] = {}
-        self._loose: dict[tuple[bytes, str | None], _Pool] = {}
-        self._exact_anywhere: dict[bytes, _Pool] = {}
-        self._loose_anywhere: dict[bytes, _Pool] = {}
-        for row, recording in enumerate(self.recordings):
-            self._index(row, recording)
+        self._exact = _Rung(self.recordings, exact_key)
 
-    def _index(self, row: int, recording: Recording) -> None:
-        answer = value_key(recording.answer)
-        for form in (recording.request, *recording.others):
-            exact, loose = exact_key(form), loose_key(form)
-            pools = (
-                self._exact.setdefault((exact, form.lane), _Pool(answer)),
-                self._exact_anywhere.setdefault(exact, _Pool(answer)),
-                self._loose.setdefault((loose, form.lane), _Pool(answer)),
-                self._loose_anywhere.setdefault(loose, _Pool(answer)),
-            )
-            for pool in pools:
-                pool.add(row, (exact, form.lane), answer, form.recorded_id)
+    @functools.cached_property
+    def _loose(self) -> _Rung:
+        """Made when the first request is not found as it stands."""
+        return _Rung(self.recordings, loose_key)
 
     def ask(self, request: Request) -> Reply:
         """The reply to the next request; a recording that it serves is used up."""
@@ -120,13 +139,13 @@ class Gate:
         return Reply(Status.MISS, because=self._why_none(request))
 
     def _fitting(self, request: Request) -> Iterator[_Pool]:
-        """The pools that fit, the better rung first. A request that names no lane may be answered from any."""
-        exact, loose = exact_key(request), loose_key(request)
-        if request.lane is None:
-            found = (self._exact_anywhere.get(exact), self._loose_anywhere.get(loose))
-        else:
-            found = (self._exact.get((exact, request.lane)), self._loose.get((loose, request.lane)))
-        return (pool for pool in found if pool is not None)
+        """What fits exactly, and then what fits once normalised."""
+        exact = self._exact.pool(request)
+        if exact is not None:
+            yield exact
+        loose = self._loose.pool(request)
+        if loose is not None:
+            yield loose
 
     def _free(self, pool: _Pool, recorded_id: str | None) -> tuple[int, ...]:
         """The recording that answers next; two where it can't be told which; none where all are used."""
@@ -167,10 +186,10 @@ class Gate:
         return Reply(Status.SERVED, row, agreement(recording.form(request.kind), request))
 
     def _why_none(self, request: Request) -> str:
-        if exact_key(request) in self._exact_anywhere:
-            if next(self._fitting(request), None) is None:
-                return "an equal request is recorded in another lane only"
+        if self._loose.pool(request) is not None:
             return "every recording of this request has answered already"
+        if self._loose.knows(request):
+            return "an equal request is recorded in another lane only"
         return "no equal request is recorded"
 
 
