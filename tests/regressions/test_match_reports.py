@@ -17,7 +17,7 @@ def rows(path: Path, *records: Any) -> Path:
 
 
 def test_a_miss_is_not_served_from_the_queue(tmp_path: Path) -> None:
-    """bernstein issue 4866: a request without a match was given the next answer of its kind, and the replay was green."""
+    """bernstein issue 4866: a request without a match was given the next answer of its kind."""
     recording = rows(
         tmp_path / "recording.jsonl",
         *(
@@ -41,12 +41,12 @@ def test_a_miss_is_not_served_from_the_queue(tmp_path: Path) -> None:
 def test_equal_requests_get_their_answers_in_order_and_a_third_gets_none(tmp_path: Path) -> None:
     """vcrpy issue 842: the first answer was played back both times."""
     (cassette,) = (CASES / "61-identical-requests-different-answers").glob("cassette.*")
-    body = '{"messages":[{"role":"user","content":"next step?"}]}'
-    asked = [{"method": "POST", "uri": "https://llm.example/v1/chat", "headers": {}, "body": body}] * 3
+    body = '{"messages":[{"role":"user","content":"and now?"}]}'
+    asked = [{"method": "POST", "uri": "https://model.example/v1/chat", "headers": {}, "body": body}] * 3
     requests = tmp_path / "requests.json"
     requests.write_text(json.dumps(asked))
     document = match(cassette, requests).document()
     assert [row.status for row in document.requests] == ["served", "served", "miss"]
-    assert "call lookup" in str(document.requests[0].served)
-    assert "done" in str(document.requests[1].served)
+    assert "look it up" in str(document.requests[0].served)
+    assert "that is all" in str(document.requests[1].served)
     assert {f.code for f in document.findings} == {"same_request_different_answers", "replay_miss"}
