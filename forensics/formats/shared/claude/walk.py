@@ -11,8 +11,10 @@ from forensics.core.build import Lane, Spot
 from forensics.core.evidence import Severity
 from forensics.core.findings import finding
 from forensics.core.jsonvalue import text_of
+from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import NOWHERE, Boundary, Payload, StepKind
+from forensics.formats.shared.claude.hidden import hidden_in, is_a_turn, suspect
 from forensics.formats.shared.claude.history import Again, Chain, digest_of, is_result
 from forensics.formats.shared.claude.lines import Record, read_line, read_record
 from forensics.formats.shared.claude.outcomes import INTERRUPTION, outcome
@@ -64,6 +66,7 @@ class Session:
         self.prompts: dict[bytes, int] = {}
         self.usage: dict[str, tuple[int, int]] = {}
         self.ended: bool | None = None
+        self.suspects: list[tuple[Payload, Spot]] = []
 
     # records -----------------------------------------------------------------------------------------------------
 
@@ -137,7 +140,25 @@ class Session:
         if self.chain.note(record):
             message = "the record that this one follows is not in the file: what stood between is lost"
             self._builder().gap("evidence_gap", message, spot)
+        self._suspect(record, spot)
         _KINDS.get(record.kind, Session.bookkeeping)(self, record, spot, tainted)
+
+    def _suspect(self, record: Record, spot: Spot) -> None:
+        """Note what may hold calls in a place that is not read, until all calls are told."""
+        part = suspect(record)
+        if part is not None:
+            self.suspects.append((part, spot))
+        if is_a_turn(record):
+            message = f"a message in a record of a kind that is not known ({one_line(record.kind or '(none)', 40)})"
+            self._builder().gap("evidence_gap", message, spot)
+
+    def _tell_hidden(self) -> None:
+        calls = self._builder().trace.calls
+        told, tools = {call.recorded_id or "" for call in calls}, {call.tool for call in calls}
+        for part, spot in self.suspects:
+            if hidden_in(part, told, tools):
+                message = "a call or a result stands in a part of a record that is not read"
+                self._builder().gap("evidence_gap", message, spot)
 
     def _faults(self, record: Record, spot: Spot) -> str | None:
         """Note what the record says in two ways; lone surrogates are named once, they harm nothing here."""
@@ -161,6 +182,7 @@ class Session:
         for one in self.open.values():
             self._end_turn(one)
         self.again.tell(self.build)
+        self._tell_hidden()
         self.build.counts.branches = self.chain.branches
         trace = self._builder().trace
         trace.ended_normally = self.ended
@@ -394,6 +416,7 @@ class Session:
         marks = {name: record.fields[name] for name in ("parentToolUseID",) if name in record.fields}
         agent = {"agentId": data["agentId"]} if "agentId" in data else {}
         own = msgspec.structs.replace(inner, fields={**inner.fields, **marks, **agent}, aside=True)
+        self._suspect(own, spot)
         _KINDS[own.kind](self, own, spot, tainted)
 
     def result(self, record: Record, spot: Spot, tainted: str | None) -> None:

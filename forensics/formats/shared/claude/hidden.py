@@ -1,0 +1,99 @@
+"""Does a record hold a call, a result or a turn in a place that the walk does not read? Harnesses add kinds of records
+and of blocks, and repeat in them what other records say; what is said nowhere else is hidden.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from forensics.core.jsonvalue import value_of
+from forensics.formats.shared.claude.history import is_result
+from forensics.formats.shared.fields import as_object, call_marks, holds_a_call, is_text, opens_with
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from forensics.core.trace import Payload
+    from forensics.formats.shared.claude.lines import Record
+
+_TEXTS = frozenset({"text", "thinking", "redacted_thinking"})
+_MEDIA = frozenset({"image", "document", "file"})
+_IDS = ("tool_use_id", "toolUseID", "toolUseId", "tool_call_id", "toolCallId", "call_id", "id")
+_NAMES = ("name", "tool_name", "toolName", "tool")
+_NAMES_A_CALL = re.compile(rb'"tool_use_id"')
+_CALLS_BESIDE = frozenset({"tool_calls", "tool_call", "function_call", "toolCalls", "toolUse"})
+
+
+class Named(msgspec.Struct, frozen=True):
+    """An object that looks like a call or a result, by its id and its tool ("": not named)."""
+
+    id: str
+    tool: str
+
+
+def suspect(record: Record) -> Payload | None:
+    """The part of a record that may hold calls and is not read as what it is; None for most records."""
+    if record.kind not in ("assistant", "user"):
+        return as_object(record.fields) if _may_hold(record) else None
+    content = record.content
+    if content is None or (not is_text(content) and not opens_with(content, b"[")):
+        return as_object(record.fields)
+    beside = [held for name, held in record.message.items() if name in _CALLS_BESIDE and bytes(held) not in _NOTHING]
+    unread = [
+        raw
+        for kind, (raw, fields) in zip(record.kinds, record.blocks, strict=True)
+        if not _is_read(record.kind, kind) and fields and (holds_a_call(raw) or call_marks(fields))
+    ]
+    found = [*beside, *unread]
+    return msgspec.Raw(b"[" + b",".join(map(bytes, found)) + b"]") if found else None
+
+
+_NOTHING = (b"null", b"[]", b"{}")
+
+
+def _is_read(speaker: str, kind: str) -> bool:
+    """Whether a block of this kind is read in a record of this speaker."""
+    calls = kind.endswith("tool_use") and speaker == "assistant"
+    return calls or is_result(kind) or kind in _TEXTS or kind in _MEDIA
+
+
+def _may_hold(record: Record) -> bool:
+    return any(holds_a_call(held) or _NAMES_A_CALL.search(held) for held in record.fields.values())
+
+
+def is_a_turn(record: Record) -> bool:
+    """Whether a record of a kind that is not known holds a message of the model."""
+    return "content" in record.message and record.kind not in ("assistant", "user")
+
+
+def hidden_in(part: Payload, told: Collection[str], tools: Collection[str]) -> bool:
+    """Whether it holds a call or a result that is told nowhere else: neither its id nor, where it has none, its tool
+    is among those that were told.
+    """
+    return any(one.id not in told if one.id else one.tool not in tools for one in _named(value_of(part)))
+
+
+def _named(value: Any) -> Iterator[Named]:
+    """Every object in a value that looks like a call or a result."""
+    todo = [value]
+    while todo:
+        held = todo.pop()
+        if isinstance(held, dict):
+            if _looks_like_one(held):
+                yield Named(_first(held, _IDS), _first(held, _NAMES))
+            todo.extend(held.values())
+        elif isinstance(held, list):
+            todo.extend(held)
+
+
+def _looks_like_one(held: dict[str, Any]) -> bool:
+    kind = held.get("type")
+    typed = isinstance(kind, str) and (kind.endswith("tool_use") or is_result(kind))
+    return typed or call_marks(held)
+
+
+def _first(held: dict[str, Any], names: tuple[str, ...]) -> str:
+    return next((held[name] for name in names if isinstance(held.get(name), str) and held[name]), "")
