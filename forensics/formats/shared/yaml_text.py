@@ -27,6 +27,7 @@ _WORDS = {
     **dict.fromkeys(("true", "True", "TRUE"), "true"),
     **dict.fromkeys(("false", "False", "FALSE"), "false"),
 }
+_CLOSED = ("{", "[")  # such a text says where it ends; any other may end anywhere, but for the end of its last line
 _BOM = b"\xef\xbb\xbf"
 _BINARY = "tag:yaml.org,2002:binary"
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?)?")  # 12e4 is a text: ids look like that
@@ -42,7 +43,7 @@ class Extent(msgspec.Struct, frozen=True):
 
 class YamlText(msgspec.Struct, frozen=True):
     """A YAML document as JSON. `records` says where each record stands, by its JSON Pointer; `error` says why what
-    stands at `unread` could not be read ("" and None: all of it was).
+    stands at `unread` could not be read or may not be whole ("" and None: all of it was).
     """
 
     body: msgspec.Raw
@@ -105,6 +106,9 @@ def read_yaml(data: bytes | memoryview) -> YamlText:
             writer.take(event)
     except _DamagedError as damage:
         whole, error, unread = writer.whole, str(damage), min(writer.reach, damage.index)
+    else:
+        if text and not text.endswith("\n") and text.lstrip()[:1] not in _CLOSED:
+            error, unread = "its last line has no end", writer.begun
     if fault:  # the text was cut, so the record in which it ends only looks whole
         whole, error, unread = writer.before, fault, writer.begun
     at = _Bytes(data, text)

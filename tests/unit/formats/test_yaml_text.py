@@ -118,3 +118,15 @@ def test_a_record_is_found_where_its_bytes_stand() -> None:
     assert stands["/messages/1"] == "{c: 1}"
     assert stands["/m~1n~0"] == "end"
     assert [told.records[f"/messages/{n}"].line for n in range(2)] == [2, 6]
+
+
+@pytest.mark.parametrize(
+    ("text", "doubted"),
+    [("a:\n- b: 1\n- c: 2", True), ("a:\n- b: 1\n- c: 2\n", False), ('{"a": [1, 2]}', False), ("[1]", False)],
+)
+def test_a_last_line_without_an_end_may_be_cut(text: str, doubted: bool) -> None:  # noqa: FBT001
+    """A cut block of YAML is YAML too; what stands there is kept, and not vouched for."""
+    told = read_yaml(text.encode())
+    assert bool(told.error) is doubted
+    assert (told.unread is None) is not doubted
+    assert read_yaml(text.encode()).body == read_yaml(text.encode() + b"\n").body
