@@ -82,6 +82,7 @@ def _record(source: Source, options: Options) -> tuple[Record, Reading, str | No
     else:
         reading = read(source, _RECORDING, options.input_format)
         record, trace = _recorded(source, reading, options.trace)
+    _check_choice(options.trace, reading, "--trace")
     if not record.recordings:
         message = f"{source.name} holds no recorded request ({reading.evidence.format})"
         raise UnknownFormatError(message, hint="check that this is the right file", code="no_recording")
@@ -98,19 +99,34 @@ def _recorded(source: Source, reading: Reading, wanted: str | None) -> tuple[Rec
 
 def _requests(source: Source, wanted: str | None) -> tuple[tuple[Request, ...], Reading]:
     """The requests, and what was read."""
-    if request_log.is_request_list(look_at(source)):
-        return request_log.log_requests(source, _REQUESTS)
-    try:
-        reading = read(source, _REQUESTS)
-    except UnknownFormatError:
-        return request_log.log_requests(source, _REQUESTS)
+    reading = None if request_log.is_request_list(look_at(source)) else _known(source)
+    if reading is None:
+        requests, reading = request_log.log_requests(source, _REQUESTS)
+        _check_choice(wanted, reading, "--requests-trace")
+        return requests, reading
     if reading.evidence.format == cassettes.FORMAT:
+        _check_choice(wanted, reading, "--requests-trace")
         return cassettes.cassette_requests(source, reading), reading
     requests = traced.trace_requests(_chosen(reading, wanted, "--requests-trace"))
     if not requests:
         message = f"{source.name} holds no request ({reading.evidence.format})"
         raise UnknownFormatError(message, hint="check that this is the right file", code="no_request")
     return requests, reading
+
+
+def _known(source: Source) -> Reading | None:
+    """The reading of a trace or cassette; None for what no reader knows."""
+    try:
+        return read(source, _REQUESTS)
+    except UnknownFormatError:
+        return None
+
+
+def _check_choice(wanted: str | None, reading: Reading, option: str) -> None:
+    """Raise ConfigurationError where a trace was asked for of what is no trace."""
+    if wanted is not None and reading.evidence.format in {request_log.FORMAT, cassettes.FORMAT}:
+        message = f"{reading.evidence.name} is one record ({reading.evidence.format}), of which no trace is chosen"
+        raise ConfigurationError(message, hint=f"leave out {option}")
 
 
 def _chosen(reading: Reading, wanted: str | None, option: str) -> Trace:

@@ -145,7 +145,7 @@ READING = ("input_format", "trace", "limit")
 def shared(*names: str, formats: tuple[str, ...] = TEXT_JSON) -> Option:
     """The shared options of these names, with --format and -q/-v; the command gets them as `settings`.
 
-    Its parameter `evidence` (one place, several, or None) decides which configuration file may be read.
+    Its parameters that name evidence (one place, several, or None) decide which configuration file may be read.
     """
 
     def wrap(body: Body) -> Body:
@@ -155,7 +155,7 @@ def shared(*names: str, formats: tuple[str, ...] = TEXT_JSON) -> Option:
 
             asked = {name: given.pop(name) for name in (*(["format"] if formats else []), *names)}
             detail = given.pop("verbose") - given.pop("quiet")
-            return body(**given, settings=settle(asked, detail, given.get("evidence")))
+            return body(**given, settings=settle(asked, detail, _places(given)))
 
         wrapped: Body = run
         options: list[Option] = [*_format_option(formats), *(_OPTIONS[name] for name in names), *_LOUDNESS]
@@ -164,6 +164,15 @@ def shared(*names: str, formats: tuple[str, ...] = TEXT_JSON) -> Option:
         return wrapped
 
     return wrap
+
+
+_PLACES = ("evidence", "recording", "requests")
+
+
+def _places(given: dict[str, Any]) -> tuple[str, ...]:
+    """Every place of evidence that a command was given."""
+    held = (given.get(name) for name in _PLACES)
+    return tuple(place for one in held if one is not None for place in ((one,) if isinstance(one, str) else one))
 
 
 def _format_option(formats: tuple[str, ...]) -> list[Option]:

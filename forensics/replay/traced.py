@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from forensics.analysis.decide import not_injectable
 from forensics.core.jsonvalue import canonical, value_of
 from forensics.core.trace import Boundary, Outcome, StepKind
@@ -31,14 +33,22 @@ def trace_record(trace: Trace) -> Record:
     """The recordings of a trace, in causal order. A gap that may hide a call puts all of them in doubt, as it refuses
     every rerun; tools that the model's provider ran are part of its answer and asked for by nobody.
     """
-    gap = next((gap for gap in trace.gaps if gap.hides), None)
-    doubt = "" if gap is None else f"a gap may hide an equal request ({gap.code}: {gap.message})"
+    gap = _hiding(trace)
+    doubt = f"a gap may hide an equal request ({gap})" if gap else ""
     return Record(recordings=tuple(_recordings(trace, doubt)), findings=tuple(trace.findings))
 
 
 def trace_requests(trace: Trace) -> tuple[Request, ...]:
-    """The requests of a trace alone, in the order in which its run made them."""
-    return tuple(recording.request for recording in _recordings(trace, ""))
+    """The requests of a trace alone, in the order in which its run made them; in doubt where a gap may hide one."""
+    gap = _hiding(trace)
+    doubt = f"a gap may hide a request ({gap})" if gap else ""
+    requests = (recording.request for recording in _recordings(trace, ""))
+    return tuple(msgspec.structs.replace(one, doubt=doubt) for one in requests)
+
+
+def _hiding(trace: Trace) -> str:
+    """The first gap that may hide a call or a turn, in words; "" where there is none."""
+    return next((f"{gap.code}: {gap.message}" for gap in trace.gaps if gap.hides), "")
 
 
 def _recordings(trace: Trace, doubt: str) -> Iterator[Recording]:

@@ -109,6 +109,18 @@ def test_a_file_in_the_folder_of_the_evidence_is_never_read(
         assert "note: forensics.toml is not read: it stands in the folder of the evidence" in result.stderr
 
 
+@pytest.mark.parametrize("there", ["recording", "requests"])
+def test_neither_folder_of_a_dry_run_is_read(work: Path, there: str) -> None:
+    (work / "forensics.toml").write_text('format = "json"\n')
+    record = '{"kind": "model", "request": "a", "response": "b"}\n'
+    (work / "here.jsonl").write_text(record)
+    (work.parent.parent / "evidence" / "far.jsonl").write_text(record)
+    places = ["here.jsonl", "../../evidence/far.jsonl"]
+    result = CliRunner().invoke(program, ["match", *(places if there == "recording" else places[::-1])])
+    assert "forensics.toml is not read: it stands in the folder of the evidence" in result.stderr
+    assert result.stdout.startswith("SERVED 1 request")
+
+
 def test_a_link_to_the_folder_of_the_evidence_changes_nothing(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = work.parents[1] / "evidence"
     (folder / "forensics.toml").write_text('policy = "inject"\n')

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from forensics.api import Options
+from forensics.api_match import match
+from forensics.errors import ConfigurationError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -146,3 +150,32 @@ def test_forms_and_addresses_are_compared_in_one_spelling(dry: Callable[[Any, An
 def test_a_body_in_which_a_key_stands_twice_is_not_served(dry: Callable[[Any, Any], Matched]) -> None:
     matched = dry(cassette(exchange(post('{"a": 1, "a": 2}'))), json.dumps([post('{"a": 1, "a": 2}')]))
     assert outcome(matched) == [("ambiguous", None, None)]
+
+
+def test_a_har_file_is_a_cassette(dry: Callable[[Any, Any], Matched]) -> None:
+    headers = [{"name": "X-Amz-Target", "value": "Get"}, {"name": "Date", "value": "then"}]
+    asked = {"method": "POST", "url": URI, "headers": headers, "postData": {"text": '{"a": 1}'}}
+    entry = {"request": asked, "response": {"status": 200, "headers": [], "content": {"text": "ok"}}}
+    recording = json.dumps({"log": {"version": "1.2", "entries": [entry, entry]}})
+    same = post({"a": 1}, headers={"x-amz-target": ["Get"], "date": "now"})
+    matched = dry(recording, json.dumps([same, post({"a": 1}, headers={"x-amz-target": "Put"})]))
+    assert outcome(matched) == [("served", 0, "normalised"), ("miss", None, None)]
+    assert matched.document().requests[0].set_aside == ["/headers/date"]
+    assert matched.document().requests[1].nearest[0].pointer == "/headers/x-amz-target"
+
+
+def test_no_trace_is_chosen_of_a_cassette_or_a_log(write: Any) -> None:
+    held = write("cassette", cassette(exchange(post(BODY))))
+    with pytest.raises(ConfigurationError, match="of which no trace is chosen"):
+        match(held, held, Options(trace="x"))
+    for requests in (held, write("list", json.dumps([post(BODY)]))):
+        with pytest.raises(ConfigurationError, match="of which no trace is chosen"):
+            match(held, requests, requests_trace="x")
+
+
+def test_requests_of_which_one_is_lost_are_not_called_served(dry: Callable[[Any, Any], Matched], write: Any) -> None:
+    whole = cassette(exchange(post(BODY)))
+    lost = write("lost", cassette(exchange(post(BODY)), {"response": {}}))
+    cut = write("cut.yaml", "interactions:\n- request: {method: GET, uri: 'http://h/'}\n  response: {}\n- request: {a")
+    for requests in (lost, cut):
+        assert dry(whole, requests).document().requests[0].status == "ambiguous"

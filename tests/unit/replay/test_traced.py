@@ -96,6 +96,14 @@ def test_a_gap_in_the_record_stops_everything(dry: Callable[[Any, Any], Matched]
     assert "a gap may hide an equal request" in (row.because or "")
 
 
+def test_a_gap_in_the_requests_stops_everything(dry: Callable[[Any, Any], Matched], write: Any) -> None:
+    run = event_log(("page", {"s": 1}, "pg_1"))
+    cut = write("cut", "".join(json.dumps(row) + "\n" for row in run) + '{"type": "tool_ca\n')
+    row = dry(run, cut).document().requests[0]
+    assert row.status == "ambiguous"
+    assert "a gap may hide a request" in (row.because or "")
+
+
 def test_calls_of_one_turn_may_come_in_any_order(dry: Callable[[Any, Any], Matched], samples: Path) -> None:
     own = match(samples / "parallel.anthropic.json", samples / "parallel.anthropic.json").matching.requests
     calls = [{"kind": "tool", "request": request.value} for request in own if request.kind == "tool"]
