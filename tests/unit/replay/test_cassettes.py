@@ -176,6 +176,7 @@ def test_no_trace_is_chosen_of_a_cassette_or_a_log(write: Any) -> None:
 def test_requests_of_which_one_is_lost_are_not_called_served(dry: Callable[[Any, Any], Matched], write: Any) -> None:
     whole = cassette(exchange(post(BODY)))
     lost = write("lost", cassette(exchange(post(BODY)), {"response": {}}))
-    cut = write("cut.yaml", "interactions:\n- request: {method: GET, uri: 'http://h/'}\n  response: {}\n- request: {a")
+    text = "interactions:\n- request:\n    method: GET\n    uri: http://h/\n  response: {}\n- request: {a"
+    cut = write("cut.yaml", text)
     for requests in (lost, cut):
         assert dry(whole, requests).document().requests[0].status == "ambiguous"
