@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.build import Spot
-from forensics.core.findings import finding
 from forensics.errors import CorruptEvidenceError, UnknownFormatError
 from forensics.formats.shared.claude.walk import Session
 from forensics.formats.shared.document import find_document, note_cut
 from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, opens_with, text
 from forensics.formats.shared.lines import BOM, lines
-from forensics.formats.shared.yaml_text import Extent, read_yaml
+from forensics.formats.shared.yaml_evidence import note_place, note_rest
+from forensics.formats.shared.yaml_text import read_yaml
 
 if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder
@@ -126,16 +126,8 @@ def _read_yaml(source: Source, session: Session) -> None:
     told, build = read_yaml(source.data), session.build
     for index, item in enumerate(items_of(fields_of(told.body).get("messages", _NONE))):
         pointer = f"/messages/{index}"
-        session.item(item, Spot(_place(build, told.records[pointer]), pointer))
-    if told.unread is not None:
-        rest = Spot(_place(build, told.unread))
-        message = f"the YAML breaks off at line {told.unread.line}: {told.error}"
-        build.gap("container_truncated", message, rest)
-        build.found(finding("container_truncated", message, locators=(build.places.locator(rest.place),)))
-
-
-def _place(build: EvidenceBuilder, extent: Extent) -> int:
-    return build.places.add(line=extent.line, offset=extent.offset, length=extent.length)
+        session.item(item, Spot(note_place(told.records[pointer], build), pointer))
+    note_rest(told, build)
 
 
 def _recorded(body: Payload) -> tuple[list[Payload], str]:

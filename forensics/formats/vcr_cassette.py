@@ -10,18 +10,17 @@ import re
 from typing import TYPE_CHECKING
 
 from forensics.core.build import Spot
-from forensics.core.findings import finding
 from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.cassettes.file import cassette_file
 from forensics.formats.shared.cassettes.recorded_http import HAR, LISTS, exchange_of
 from forensics.formats.shared.cassettes.walk import Cassette
 from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of
+from forensics.formats.shared.yaml_evidence import note_place, note_rest
 
 if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder
     from forensics.formats.shared.reader import Look
     from forensics.formats.shared.source import Source
-    from forensics.formats.shared.yaml_text import Extent, YamlText
 
 NAME = "vcr-cassette"
 ABOUT = "HTTP cassette of VCR.py (YAML or JSON), Ruby's VCR, go-vcr, or HAR: requests to model APIs, MCP and others"
@@ -56,15 +55,15 @@ def _holds_requests(document: Fields) -> bool:
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Walk the exchanges. Raises CorruptEvidenceError where there are none that can be read, LimitExceededError."""
     file = cassette_file(source.data)
-    whole = Spot(_place(build, file.whole))
+    whole = Spot(note_place(file.whole, build))
     tainted = build.faults(file.faults, whole)
-    _say_rest(file.told, build)
+    note_rest(file.told, build)
     if not file.interactions:
         message = f"{source.name} holds no exchange that can be read"
         raise CorruptEvidenceError(message, hint=file.error or "is this the whole file?")
     cassette = Cassette(build)
     for value, (pointer, extent) in zip(file.interactions, file.places(), strict=True):
-        place = whole.place if extent is file.whole else _place(build, extent)
+        place = whole.place if extent is file.whole else note_place(extent, build)
         one = exchange_of(value)
         if one is None:
             build.gap("evidence_gap", "an interaction without a request", Spot(place, pointer))
@@ -72,17 +71,3 @@ def read(source: Source, build: EvidenceBuilder) -> None:
         build.counts.records += 1
         cassette.exchange(one, Spot(place, pointer, one.at), tainted)
     cassette.close()
-
-
-def _say_rest(told: YamlText, build: EvidenceBuilder) -> None:
-    """What stands behind a damaged place was not read."""
-    if told.unread is None:
-        return
-    rest = Spot(_place(build, told.unread))
-    message = f"the cassette can't be read from line {told.unread.line} on: {told.error}"
-    build.gap("container_truncated", message, rest)
-    build.found(finding("container_truncated", message, locators=(build.places.locator(rest.place),)))
-
-
-def _place(build: EvidenceBuilder, extent: Extent) -> int:
-    return build.places.add(line=extent.line, offset=extent.offset, length=extent.length)

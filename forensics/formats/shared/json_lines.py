@@ -6,18 +6,16 @@ lost), NUL bytes around a record (a power cut between two appends), and records 
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from forensics.core.build import Spot
-from forensics.core.depth import nesting
 from forensics.core.evidence import Severity
 from forensics.core.findings import finding
 from forensics.core.jsonvalue import Decoded, decode
-from forensics.core.limits import limits
 from forensics.formats.shared.fields import Fields, fields_of
+from forensics.formats.shared.glued import covers, glued
 from forensics.formats.shared.lines import Line, bad_line, lines
 
 if TYPE_CHECKING:
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     from forensics.formats.shared.source import Source
 
 _BLANK = b" \t\r"
-_MOST_GLUED = 64
 
 
 class JsonLine(msgspec.Struct, frozen=True, gc=False):
@@ -90,14 +87,16 @@ def _recovered(line: Line, why: str, build: EvidenceBuilder) -> Iterator[JsonLin
     if decoded is not None and isinstance(decoded.value, dict):
         yield _between_nul(line, inner, decoded, build)
         return
-    found = list(_glued(line, build))
-    whole = bool(found) and sum(size for _, size in found) == len(data.strip(_BLANK))
-    if not whole:
+    found = list(glued(data))
+    if not covers(found, data):
         bad_line(build, line, _spot(line, build).place, f"line {line.number} is no JSON object: {why}")
     if found:
         said = f"line {line.number} is no JSON object; {len(found)} records were read out of it"
         _note_recovered(line, len(found), said, build)
-    yield from (one for one, _ in found)
+    for offset, size in found:
+        piece = line.data[offset : offset + size]
+        spot = _spot(line, build, offset, size)
+        yield JsonLine(fields_of(piece), spot, faults_of(decode(piece).faults, spot, build))
 
 
 def _escaped(data: bytes) -> bytes | None:
@@ -135,29 +134,3 @@ def _between_nul(line: Line, inner: bytes, decoded: Decoded, build: EvidenceBuil
 def _note_recovered(line: Line, count: int, message: str, build: EvidenceBuilder) -> None:
     build.counts.recovered_records += count
     build.found(finding("recovered_record", message, locators=(build.places.locator(_spot(line, build).place),)))
-
-
-def _glued(line: Line, build: EvidenceBuilder) -> Iterator[tuple[JsonLine, int]]:
-    """The objects that stand one after another in a line, up to the first that is none, with the bytes each takes."""
-    data = bytes(line.data)
-    if nesting(data) > limits().nesting:
-        return
-    text = data.decode()
-    scan = json.JSONDecoder().raw_decode
-    at, byte = 0, 0
-    for _ in range(_MOST_GLUED):
-        try:
-            value, end = scan(text, at)
-        except (ValueError, RecursionError):
-            return
-        size = len(text[at:end].encode("utf-8", "surrogatepass"))
-        piece = line.data[byte : byte + size]
-        if not isinstance(value, dict):
-            return
-        rest = text[end:]
-        blank = len(rest) - len(rest.lstrip(" \t\r"))
-        spot = _spot(line, build, byte, size)
-        yield JsonLine(fields_of(piece), spot, faults_of(decode(piece).faults, spot, build)), size + blank
-        at, byte = end + blank, byte + size + blank
-        if at >= len(text):
-            return

@@ -6,14 +6,11 @@ NUL bytes around a record (a power cut between two appends) and records run toge
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.depth import nesting
 from forensics.core.jsonvalue import Fault, decode
-from forensics.core.limits import limits
 from forensics.core.trace import Payload
 from forensics.formats.shared.fields import (
     Fields,
@@ -25,6 +22,7 @@ from forensics.formats.shared.fields import (
     says_each_key_once,
     text,
 )
+from forensics.formats.shared.glued import covers, glued
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _SURROGATE_ESCAPE = b"\\ud"
-_MOST_GLUED = 64
 _BLANK = b" \t\r"
 _NOTHING: Fields = {}
 
@@ -82,7 +79,8 @@ def read_line(data: memoryview) -> Reading:
     if b"\x00" in text:
         return _around_nul(data, text, one)
     found = tuple(_glued(data, text))
-    return Reading(found, "" if _covers(found, text) else one, glued=len(found) > 1)
+    whole = covers([(record.offset, record.length) for record in found], text)
+    return Reading(found, "" if whole else one, glued=len(found) > 1)
 
 
 def read_record(data: memoryview | Payload, offset: int = 0) -> Record | str:
@@ -171,29 +169,8 @@ def _around_nul(data: memoryview, text: bytes, why: str) -> Reading:
 
 def _glued(data: memoryview, text: bytes) -> Iterator[Record]:
     """The records that stand one after another in a line, up to the first that is none."""
-    if nesting(text) > limits().nesting:
-        return
-    try:
-        line = text.decode()
-    except UnicodeDecodeError:
-        return
-    scan = json.JSONDecoder().raw_decode
-    at, byte = 0, 0
-    for _ in range(_MOST_GLUED):
-        try:
-            value, end = scan(line, at)
-        except (ValueError, RecursionError):
-            return
-        size = len(line[at:end].encode())
-        one = read_record(data[byte : byte + size], byte)
-        if not isinstance(value, dict) or not isinstance(one, Record):
+    for offset, size in glued(text):
+        one = read_record(data[offset : offset + size], offset)
+        if not isinstance(one, Record):
             return
         yield one
-        blank = len(line[end:]) - len(line[end:].lstrip(" \t\r"))
-        at, byte = end + blank, byte + size + blank
-        if at >= len(line):
-            return
-
-
-def _covers(found: tuple[Record, ...], text: bytes) -> bool:
-    return bool(found) and not text[found[-1].offset + found[-1].length :].strip(_BLANK)

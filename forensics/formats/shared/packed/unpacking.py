@@ -1,5 +1,6 @@
-"""What do these packed bytes hold, and how much of it may be unpacked? Deflate and Zstandard, in small pieces, counted
-against limits before anything is kept (RELIABILITY section 4: a hundred megabytes of zeros are a hundred kilobytes).
+"""What do these packed bytes hold, and how much of it may be unpacked? Deflate, gzip, bzip2, XZ and Zstandard, in
+small pieces, counted against limits before anything is kept (RELIABILITY section 4: a hundred megabytes of zeros are a
+hundred kilobytes).
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ import bz2
 import importlib
 import io
 import lzma
+import sys
 import zlib
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _PIECE = 1 << 16
+_STEP = 64  # bytes fed at once to find a broken place
+_GZIP = 31  # zlib's number for a gzip header and the largest window
 _WINDOW = 1 << 27  # bytes of history that a Zstandard frame may ask for
 _ZSTANDARD = ("compression.zstd", "zstandard")
 """Python's own module (3.14), and the one of the extra `zstd`."""
@@ -73,14 +77,13 @@ def _stored(packed: memoryview) -> Iterator[bytes]:
 
 
 def _deflated(packed: memoryview) -> Iterator[bytes]:
-    engine = zlib.decompressobj(-zlib.MAX_WBITS)
-    for start in range(0, len(packed), _PIECE):
-        rest = bytes(packed[start : start + _PIECE])
-        while rest and not engine.eof:
-            yield engine.decompress(rest, _PIECE)
-            rest = engine.unconsumed_tail
-    if not engine.eof:
-        raise EOFError
+    """One raw deflate stream; what stands behind it is no part of it."""
+    return _streams(lambda: _Deflate(-zlib.MAX_WBITS), packed, most=1)
+
+
+def gunzip(packed: memoryview) -> Iterator[bytes]:
+    """The members of a gzip file, one after another. Raises zlib.error and EOFError."""
+    return _streams(lambda: _Deflate(_GZIP), packed)
 
 
 def bzip2(packed: memoryview) -> Iterator[bytes]:
@@ -112,13 +115,62 @@ class _Engine(Protocol):
         """At most `max_length` bytes more."""
 
 
-def _streams(make: Callable[[], _Engine], packed: memoryview) -> Iterator[bytes]:
-    engine: _Engine | None = None
+class _Deflate:
+    """zlib's engine with the manners of the other two. What stands before a broken place is given, then its error."""
+
+    def __init__(self, window: int) -> None:
+        self._engine = zlib.decompressobj(window)
+        self._rest = b""
+        self._error: zlib.error | None = None
+
+    @property
+    def eof(self) -> bool:
+        """Whether the stream ended."""
+        return self._engine.eof
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether nothing is left to give without more bytes."""
+        return not self._rest and self._error is None
+
+    @property
+    def unused_data(self) -> bytes:
+        """What stood behind the end of the stream."""
+        return self._engine.unused_data
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        """At most `max_length` bytes more; zlib.error behind what stands before a broken place."""
+        if self._error is not None:
+            raise self._error
+        fed, before = self._rest + data, self._engine.copy()
+        try:
+            piece = self._engine.decompress(fed, max_length)
+        except zlib.error as error:
+            self._error = error
+            return b"".join(_before_the_fault(before, fed))
+        self._rest = self._engine.unconsumed_tail
+        return piece
+
+
+def _before_the_fault(engine: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+    """What can be unpacked before the place that is broken."""
+    for at in range(0, len(data), _STEP):
+        try:
+            yield engine.decompress(data[at : at + _STEP])
+        except zlib.error:
+            return
+
+
+def _streams(make: Callable[[], _Engine], packed: memoryview, most: int = sys.maxsize) -> Iterator[bytes]:
+    """At most that many streams, one after another, and the zeros that pad them."""
+    engine, made = None, 0
     for start in range(0, len(packed), _PIECE):
         piece = bytes(packed[start : start + _PIECE])
         while piece or (engine is not None and not engine.eof and not engine.needs_input):
             if engine is None or engine.eof:
-                engine = make()
+                if made == most:
+                    return
+                engine, made = make(), made + 1
             yield engine.decompress(piece, _PIECE)
             piece = engine.unused_data.lstrip(b"\x00") if engine.eof else b""
     if engine is None or not engine.eof:
@@ -161,3 +213,10 @@ def faults() -> tuple[type[Exception], ...]:
 
 METHODS: dict[int, Callable[[memoryview], Iterator[bytes]]] = {0: _stored, 8: _deflated, 93: zstandard}
 """The methods that are read, by their numbers in a zip archive (APPNOTE 4.4.5)."""
+STREAMS: dict[str, Callable[[memoryview], Iterator[bytes]]] = {
+    "gzip": gunzip,
+    "zstd": zstandard,
+    "bzip2": bzip2,
+    "xz": xz,
+}
+"""The compressed streams that are read, by the names that documents have for them."""
