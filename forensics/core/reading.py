@@ -89,6 +89,11 @@ class EvidenceBuilder:
         locator = self.places.locator(spot.place, spot.pointer)
         self._gaps.append(Gap(code, message, locator, trace, hides, Basis.RECORDED))
 
+    def unread(self, code: str, message: str, spot: Spot, *, hides: bool = True, trace: str | None = None) -> None:
+        """Something that can't be read: a gap of that trace (None: of each), and a finding."""
+        self.gap(code, message, spot, hides=hides, trace=trace)
+        self.found(finding(code, message, locators=(self.places.locator(spot.place, spot.pointer),)))
+
     def bad_line(self, number: int, code: str, message: str, spot: Spot, severity: Severity | None = None) -> None:
         """A line that can't be read: a gap that may hide anything, and a finding."""
         self.counts.bad_lines.append(number)

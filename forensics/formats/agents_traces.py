@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forensics.core.classes import ToolFacts
-from forensics.core.findings import finding
 from forensics.core.jsonvalue import raw, text_of
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
@@ -128,9 +127,7 @@ class _Export:
             self._offers(fields, spot)
         else:
             message = f"a record that is neither a trace nor a span ({one_line(kind, 40)})"
-            self.build.gap("malformed_line", message, spot)
-            place = self.build.places.locator(spot.place, spot.pointer)
-            self.build.found(finding("malformed_line", message, locators=(place,)))
+            self.build.unread("malformed_line", message, spot)
 
     def _check(self, fields: Fields, spot: Spot) -> None:
         """A span of a kind that is not known, or of the user's own, that looks like a call."""

@@ -11,7 +11,6 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from forensics.core.build import Spot
-from forensics.core.findings import finding
 from forensics.core.jsonvalue import decode
 from forensics.core.times import from_text
 from forensics.core.trace import NOWHERE
@@ -141,9 +140,7 @@ class _SpanRows:
         if decoded.error is not None or not isinstance(decoded.value, dict):
             message = f"the attributes of a span are no JSON object: {decoded.error or 'another value'}"
             spot = Spot(place, "/attributes")
-            self._build.gap("malformed_line", message, spot, trace=trace)
-            locator = self._build.places.locator(place, "/attributes")
-            self._build.found(finding("malformed_line", message, locators=(locator,)))
+            self._build.unread("malformed_line", message, spot, trace=trace)
             return None, None
         tainted = self._build.faults(decoded.faults, Spot(place, "/attributes"))
         fields = fields_of(body or b"{}")

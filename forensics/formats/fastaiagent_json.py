@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.core.findings import finding
 from forensics.core.times import LAST, nanoseconds
 from forensics.core.trace import NOWHERE
 from forensics.formats.shared.document import note_cut, open_document
@@ -57,8 +56,7 @@ def _spans(fields: Fields, trace: str, document: Document, build: EvidenceBuilde
         told, spot = fields_of(item), document.spot.down(f"/spans/{index}")
         if not text(told, "span_id"):
             message = "a span that can't be read: it has no span_id"
-            build.gap("malformed_line", message, spot, trace=trace)
-            build.found(finding("malformed_line", message, locators=(build.places.locator(spot.place, spot.pointer),)))
+            build.unread("malformed_line", message, spot, trace=trace)
             continue
         build.counts.spans += 1
         build.counts.records += 1

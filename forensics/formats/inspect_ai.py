@@ -10,8 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forensics.core.build import Spot
-from forensics.core.evidence import Basis
-from forensics.core.findings import finding
 from forensics.core.sanitise import one_line
 from forensics.errors import CorruptEvidenceError, UnknownFormatError
 from forensics.formats.shared.document import document_of, note_cut, open_document
@@ -107,8 +105,7 @@ class _Log:
         place = self.build.places.add(offset=end, length=source.size - end)
         count = len(archive.members)
         message = f"the archive has no directory: {count} members were recovered by their own headers"
-        self.build.found(finding("container_truncated", message, locators=(self.build.places.locator(place),)))
-        self.build.gap("container_truncated", message, Spot(place), hides=False)
+        self.build.unread("container_truncated", message, Spot(place), hides=False)
         self.build.counts.recovered_records += sum(m.name.startswith(_SAMPLES) for m in archive.members)
         self.gaps += 1
 
@@ -132,9 +129,7 @@ class _Log:
     def _lost(self, message: str, spot: Spot, trace: str | None) -> None:
         """A sample, or the rest of one, that can't be read."""
         self.gaps += 1
-        self.build.gap("container_truncated", message, spot, trace=trace)
-        locator = self.build.places.locator(spot.place)
-        self.build.found(finding("container_truncated", message, locators=(locator,), basis=Basis.RECORDED))
+        self.build.unread("container_truncated", message, spot, trace=trace)
 
     def _version(self, fields: Fields) -> None:
         packages = fields_of(fields_of(fields["eval"]).get("packages", b"null")) if "eval" in fields else {}

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.build import Spot
-from forensics.core.findings import finding
-from forensics.core.jsonvalue import decode
 from forensics.core.sanitise import one_line
 from forensics.errors import CorruptEvidenceError
+from forensics.formats.shared.chunks import documents
 from forensics.formats.shared.fields import Fields, fields_of, items_of, opens_with, present, text
-from forensics.formats.shared.json_stream import values
 from forensics.formats.shared.span_records import SpanRecords
 from forensics.formats.shared.span_walk import walk_spans
 
@@ -57,15 +55,8 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     """Read every span. Raises CorruptEvidenceError where the evidence holds none."""
     reader = _JaegerReader(build)
     spans: list[Span] = []
-    for chunk in values(source):
-        place = build.places.add(line=chunk.line, offset=chunk.offset, length=len(chunk.data))
-        decoded = decode(chunk.data)
-        if not chunk.is_value or decoded.error is not None:
-            message = f"line {chunk.line} holds no trace: {decoded.error or 'another text'}"
-            build.bad_line(chunk.line, "malformed_line", message, Spot(place))
-            continue
-        tainted = build.faults(decoded.faults, Spot(place))
-        spans.extend(reader.spans(msgspec.Raw(chunk.data), place, "", tainted))
+    for document in documents(source, build, "trace"):
+        spans.extend(reader.spans(document.body, document.spot.place, "", document.tainted))
     if not spans:
         message = f"{source.name} holds no span that can be read"
         raise CorruptEvidenceError(message, hint="is this the whole export? see `forensics formats`")
@@ -93,12 +84,8 @@ class _JaegerReader:
             yield from self.spans(fields["data"], place, f"{pointer}/data", tainted)
         elif fields:
             named = ", ".join(one_line(name, 40) for name in list(fields)[:4])
-            self._strange(f"no trace of Jaeger: an object with {named}", Spot(place, pointer))
-
-    def _strange(self, message: str, spot: Spot) -> None:
-        self._build.gap("malformed_line", message, spot)
-        locator = self._build.places.locator(spot.place, spot.pointer)
-        self._build.found(finding("malformed_line", message, locators=(locator,)))
+            message = f"no trace of Jaeger: an object with {named}"
+            self._build.unread("malformed_line", message, Spot(place, pointer))
 
     def _trace(self, trace: Fields, place: int, pointer: str, tainted: str | None) -> Iterator[Span]:
         processes = fields_of(trace["processes"]) if "processes" in trace else {}
@@ -107,7 +94,7 @@ class _JaegerReader:
             fields = fields_of(item)
             where = f"{pointer}/spans/{index}"
             if not fields:
-                self._strange("a span that is no object", Spot(place, where))
+                self._build.unread("malformed_line", "a span that is no object", Spot(place, where))
                 continue
             inline = fields_of(fields["process"]) if "process" in fields else {}
             service = services.get(text(fields, "processID"), "") or text(inline, "serviceName")

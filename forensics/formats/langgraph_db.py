@@ -11,7 +11,6 @@ import sqlite3
 from typing import TYPE_CHECKING, Any
 
 from forensics.core.build import Spot
-from forensics.core.findings import finding
 from forensics.core.times import from_text
 from forensics.core.trace import NOWHERE
 from forensics.errors import CorruptEvidenceError, UnknownFormatError, UnsupportedVersionError
@@ -190,9 +189,11 @@ class _Store:
     def say_lost_writes(self, writes: dict[_Key, list[Write]], checkpoints: list[Checkpoint]) -> None:
         """Writes of checkpoints that are not there: what happened after is in the evidence, and not where."""
         there = {(c.thread, c.namespace, c.id) for c in checkpoints}
-        for key in writes.keys() - there:
-            spot = writes[key][0].spot
-            message = f"{len(writes[key])} writes belong to a checkpoint that is not in the database"
+        for key, lost in writes.items():
+            if key in there:
+                continue
+            spot = lost[0].spot
+            message = f"{len(lost)} writes belong to a checkpoint that is not in the database"
             self.build.gap("evidence_gap", message, spot, trace=key[0])
 
     # values ------------------------------------------------------------------------------------------------------
@@ -209,9 +210,7 @@ class _Store:
         return told
 
     def _unread(self, message: str, spot: Spot, thread: str) -> None:
-        self.build.gap("malformed_line", message, spot, trace=thread)
-        locators = (self.build.places.locator(spot.place, spot.pointer),)
-        self.build.found(finding("malformed_line", message, locators=locators))
+        self.build.unread("malformed_line", message, spot, trace=thread)
 
 
 def _key(row: _Row) -> _Key:

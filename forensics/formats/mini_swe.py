@@ -15,6 +15,7 @@ from forensics.core.jsonvalue import raw, text_of
 from forensics.core.messages import Message, Part
 from forensics.core.trace import StepKind
 from forensics.formats.shared.document import note_cut, open_document
+from forensics.formats.shared.exit_status import tell_end
 from forensics.formats.shared.fields import Fields, fields_of, items_of, opens_with, present, text
 from forensics.formats.shared.messages.telling import Doubts, Finder, taint, tell
 from forensics.formats.shared.messages.vocabulary import parse_message
@@ -66,7 +67,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     for at, item in enumerate(items_of(listed)):
         run.message(item, at, finder.place(item))
         build.counts.records += 1
-    run.end(info)
+    tell_end(info, run.builder, document.spot.down("/info"))
     note_cut(document, build)
 
 
@@ -109,15 +110,6 @@ class _Run:
             return message
         part = Part(TOOL, None, message.text, "/content", unsettled=not observed or _LATE in said[:400])
         return msgspec.structs.replace(message, results=(part,), text=None)
-
-    def end(self, info: Fields) -> None:
-        """How the run says that it ended."""
-        status = present(info, "exit_status")
-        if status is None:
-            return
-        self.builder.trace.ended_normally = text_of(status).lower() == "submitted"
-        if not self.builder.trace.ended_normally:
-            self.builder.step(StepKind.ERROR, self.document.spot.down("/info"), name="exit", payload=status)
 
 
 def _commands(message: Message, fields: Fields) -> list[str]:

@@ -13,7 +13,8 @@ from forensics.core.jsonvalue import decode
 from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.document import note_cut, open_document
 from forensics.formats.shared.fields import fields_of, items_of, opens_with, present, text
-from forensics.formats.shared.lines import bad_line, lines
+from forensics.formats.shared.json_lines import json_values
+from forensics.formats.shared.lines import lines
 from forensics.formats.shared.messages.conversation import Locate, nowhere
 from forensics.formats.shared.messages.telling import Finder, taint
 from forensics.formats.shared.mlflow_spans import span_of
@@ -71,14 +72,8 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     """Tell every trace. Raises CorruptEvidenceError where nothing of it can be read."""
     traces = _Traces(build)
     if _are_lines(source):
-        for line in lines(source):
-            build.counts.lines += 1
-            place = build.places.add(line=line.number, offset=line.offset, length=len(line.data))
-            decoded = decode(line.data)
-            if decoded.error is not None:
-                bad_line(build, line, place, f"line {line.number} is no JSON: {decoded.error}")
-                continue
-            traces.trace(fields_of(line.data), Spot(place), build.faults(decoded.faults, Spot(place)))
+        for value, spot, tainted in json_values(source, build):
+            traces.trace(fields_of(value), spot, tainted)
     else:
         document = open_document(source, build)
         finder = Finder(source, build.places, document.start)

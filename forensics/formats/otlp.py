@@ -289,8 +289,7 @@ class _OtlpReader:
 
     def _spoiled(self, place: int, pointer: str, message: str) -> None:
         spot = Spot(place, pointer)
-        self.build.gap("malformed_line", message, spot)
-        self.build.found(finding("malformed_line", message, locators=(self.build.places.locator(place, pointer),)))
+        self.build.unread("malformed_line", message, spot)
 
     def _service(self, resource: _Resource | None) -> str:
         for attribute in (resource.attributes if resource is not None else None) or ():

@@ -10,13 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forensics.core.build import Spot
-from forensics.core.findings import finding
-from forensics.core.jsonvalue import decode
 from forensics.core.sanitise import one_line
 from forensics.errors import CorruptEvidenceError
+from forensics.formats.shared.chunks import documents
 from forensics.formats.shared.dialects import MARKS
 from forensics.formats.shared.fields import Fields, fields_of, items_of, opens_with, present, text
-from forensics.formats.shared.json_stream import Chunk, values
 from forensics.formats.shared.span_logs import events_of, is_log
 from forensics.formats.shared.span_names import ROLE_OF_KIND
 from forensics.formats.shared.span_records import SpanRecords
@@ -25,6 +23,7 @@ from forensics.formats.shared.span_walk import walk_spans
 if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder
     from forensics.core.trace import Payload
+    from forensics.formats.shared.document import Document
     from forensics.formats.shared.reader import Look
     from forensics.formats.shared.source import Source
     from forensics.formats.shared.spans import Event, Span
@@ -81,8 +80,8 @@ def _is_printed(head: bytes) -> bool:
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Read every span. Raises CorruptEvidenceError where the evidence holds none."""
     reader = _SpanReader(build)
-    for chunk in values(source):
-        reader.chunk(chunk)
+    for document in documents(source, build, "record of a span"):
+        reader.document(document)
     spans = reader.finish()
     if not spans:
         message = f"{source.name} holds no span that can be read"
@@ -99,17 +98,9 @@ class _SpanReader:
         self._logs: dict[str, list[Event]] = {}
         self._lone_logs: list[Spot] = []
 
-    def chunk(self, chunk: Chunk) -> None:
+    def document(self, document: Document) -> None:
         """Read one value of the evidence."""
-        place = self._build.places.add(line=chunk.line, offset=chunk.offset, length=len(chunk.data))
-        decoded = decode(chunk.data)
-        if not chunk.is_value or decoded.error is not None:
-            code = "nul_padding" if b"\x00" in bytes(chunk.data) else "malformed_line"
-            message = f"line {chunk.line} holds no record: {decoded.error or 'another text'}"
-            self._build.bad_line(chunk.line, code, message, Spot(place))
-            return
-        tainted = self._build.faults(decoded.faults, Spot(place))
-        self._value(chunk.data, place, "", tainted, 0)
+        self._value(document.body, document.spot.place, "", document.tainted, 0)
 
     def _value(self, held: Payload | memoryview, place: int, pointer: str, tainted: str | None, depth: int) -> None:
         if opens_with(held, b"["):
@@ -132,9 +123,7 @@ class _SpanReader:
     def _strange(self, fields: Fields, spot: Spot) -> None:
         named = ", ".join(one_line(name, 40) for name in list(fields)[:4]) or "no object"
         message = f"no span: a value with {named}"
-        self._build.gap("malformed_line", message, spot)
-        place = self._build.places.locator(spot.place, spot.pointer)
-        self._build.found(finding("malformed_line", message, locators=(place,)))
+        self._build.unread("malformed_line", message, spot)
 
     def _check_whole(self, fields: Fields, inside: list[str], spot: Spot) -> None:
         """An export that counts its spans, or that names a next page, says itself whether it is whole."""

@@ -14,6 +14,7 @@ from forensics.core.jsonvalue import raw, text_of
 from forensics.core.messages import Message, Part
 from forensics.core.trace import NOWHERE, StepKind
 from forensics.formats.shared.document import note_cut, open_document
+from forensics.formats.shared.exit_status import tell_end
 from forensics.formats.shared.fields import Fields, as_object, fields_of, is_true, items_of, present, text
 from forensics.formats.shared.messages.telling import Doubts, Finder, taint, tell
 from forensics.formats.shared.messages.vocabulary import parse_message
@@ -66,7 +67,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
             run.message(message, f"/trajectory/{at}", NOWHERE)
     build.counts.records = len(history or steps)
     run.check_steps(steps)
-    run.end(fields_of(fields.get("info", _NOTHING)))
+    tell_end(fields_of(fields.get("info", _NOTHING)), run.builder, document.spot.down("/info"))
     note_cut(document, build)
 
 
@@ -132,15 +133,6 @@ class _Run:
         elif self.lane.unshown.latest() is not None:
             part = _result(None, present(fields_of(steps[-1]), "observation"))
             self.builder.show(self.lane, None, "", part.payload, last, unsettled=part.unsettled)
-
-    def end(self, info: Fields) -> None:
-        """How the run says that it ended."""
-        status = present(info, "exit_status")
-        if status is None:
-            return
-        self.builder.trace.ended_normally = text_of(status).lower() == "submitted"
-        if not self.builder.trace.ended_normally:
-            self.builder.step(StepKind.ERROR, self.document.spot.down("/info/exit_status"), name="exit", payload=status)
 
 
 def _result(recorded_id: str | None, content: Payload | None) -> Part:

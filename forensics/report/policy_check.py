@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -12,10 +12,12 @@ from forensics.report.documents import POLICY_CHECK, PolicyCheckDocument, Policy
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from forensics.analysis.policy_effects import Changes, PolicyEffects
     from forensics.core.policy import Policy, ToolEntry, TrustEntry
+
+_Entry = TypeVar("_Entry", "TrustEntry", "ToolEntry")
 
 
 def policy_check_document(
@@ -27,23 +29,28 @@ def policy_check_document(
 
 
 def _trust_rows(whole: Policy, as_of: datetime.date, effects: PolicyEffects | None) -> Iterator[PolicyEntryRow]:
-    alive = 0
-    for entry in whole.trust:
-        over = entry.expires is not None and entry.expires < as_of
-        changes = None if over or effects is None else effects.of_trust(alive)
-        alive += not over
+    of_trust = None if effects is None else effects.of_trust
+    for entry, over, changes in _effective(whole.trust, as_of, of_trust):
         yield _row(_trust_title(entry), over=over, expires=entry.expires, changes=changes)
 
 
 def _tool_rows(whole: Policy, as_of: datetime.date, effects: PolicyEffects | None) -> Iterator[PolicyEntryRow]:
-    alive = 0
-    for entry in whole.tools:
-        over = entry.expires is not None and entry.expires < as_of
-        changes = None if over or effects is None else effects.of_tool(alive)
-        alive += not over
+    of_tool = None if effects is None else effects.of_tool
+    for entry, over, changes in _effective(whole.tools, as_of, of_tool):
         row = _row(_tool_title(entry), over=over, expires=entry.expires, changes=changes)
         because, by = spell_surrogates(entry.because), spell_surrogates(entry.by)
         yield msgspec.structs.replace(row, because=because, by=by, line=entry.line)
+
+
+def _effective(
+    entries: Sequence[_Entry], as_of: datetime.date, changes_of: Callable[[int], Changes] | None
+) -> Iterator[tuple[_Entry, bool, Changes | None]]:
+    """Each entry, whether it expired, and what it changes: effects count the entries in force only."""
+    in_force = 0
+    for entry in entries:
+        over = entry.expires is not None and entry.expires < as_of
+        yield entry, over, None if over or changes_of is None else changes_of(in_force)
+        in_force += not over
 
 
 def _execute_rows(policy: Policy, effects: PolicyEffects | None) -> Iterator[PolicyEntryRow]:

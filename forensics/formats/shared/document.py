@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.build import Spot
-from forensics.core.findings import finding
 from forensics.core.jsonvalue import decode
 from forensics.core.trace import Payload
 from forensics.errors import CorruptEvidenceError
@@ -54,8 +53,7 @@ def note_cut(document: Document, build: EvidenceBuilder, trace: str | None = Non
     """Say that the document is not whole: a gap of the trace that it breaks off in (None: of each trace)."""
     cut = document.cut
     if cut is not None:
-        build.gap("container_truncated", cut.message, cut.spot, trace=trace)
-        build.found(finding("container_truncated", cut.message, locators=(build.places.locator(cut.spot.place),)))
+        build.unread("container_truncated", cut.message, cut.spot, trace=trace)
 
 
 def open_document(source: Source, build: EvidenceBuilder) -> Document:

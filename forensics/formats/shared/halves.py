@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forensics.core.build import Spot
-from forensics.core.findings import finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,9 +49,7 @@ class Halves:
 
     def _strange(self, spot: Spot) -> None:
         message = f"a record that is no {self._what}: it has no id"
-        self._build.gap("malformed_line", message, spot)
-        locators = (self._build.places.locator(spot.place, spot.pointer),)
-        self._build.found(finding("malformed_line", message, locators=locators))
+        self._build.unread("malformed_line", message, spot)
 
     def _add(self, record: str, fields: Fields, spot: Spot, tainted: str | None) -> None:
         counts, known = self._build.counts, self._members.get(record)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from forensics.core.jsonvalue import Fault
     from forensics.core.reading import EvidenceBuilder
+    from forensics.core.trace import Payload
     from forensics.formats.shared.source import Source
 
 _BLANK = b" \t\r"
@@ -43,6 +44,18 @@ def json_lines(source: Source, build: EvidenceBuilder) -> Iterator[JsonLine]:
         for one in _objects(line, build):
             build.counts.records += 1
             yield one
+
+
+def json_values(source: Source, build: EvidenceBuilder) -> Iterator[tuple[Payload, Spot, str | None]]:
+    """The JSON value of every line, of any kind, with the code that taints it; a line that is none is a bad line."""
+    for line in lines(source):
+        build.counts.lines += 1
+        spot = _spot(line, build)
+        decoded = decode(line.data)
+        if decoded.error is not None:
+            bad_line(build, line, spot.place, f"line {line.number} is no JSON: {decoded.error}")
+        else:
+            yield msgspec.Raw(line.data), spot, build.faults(decoded.faults, spot)
 
 
 def _objects(line: Line, build: EvidenceBuilder) -> Iterator[JsonLine]:
@@ -115,9 +128,8 @@ def _reencoded(line: Line, text: bytes, why: str, build: EvidenceBuilder) -> Ite
         bad_line(build, line, spot.place, f"line {line.number} is no JSON object: {decoded.error or why}")
         return
     message = f"line {line.number} holds bytes that are no UTF-8: each is kept and shown as an escape ({why})"
-    build.gap("encoding", message, spot, hides=False)
+    build.unread("encoding", message, spot, hides=False)
     build.counts.recovered_records += 1
-    build.found(finding("encoding", message, locators=(build.places.locator(spot.place),)))
     others = tuple(fault for fault in decoded.faults if fault.code != "lone_surrogate")  # the escapes just made
     yield JsonLine(fields_of(text), spot, faults_of(others, spot, build) or "encoding")
 

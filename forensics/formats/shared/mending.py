@@ -36,6 +36,8 @@ _RECORDS = frozenset(
     }
 )
 """Members whose arrays hold records, one an item, in the formats that write one document."""
+_LISTS = frozenset({"batch", "data", "patch", "post", "results", "samples", "simulations", "traces"})
+"""Members whose arrays hold records, or what holds some."""
 _PAYLOADS = frozenset(
     {
         "arguments",
@@ -150,7 +152,7 @@ class _Scan:
 
     def _level(self) -> int | None:
         """Which of the open values is cut: the outermost list of records, where it or what names it has something
-        whole; else the innermost value that holds a whole list; else the outermost list.
+        whole; else the innermost value that holds a whole one; else a list that holds other values.
         """
         above = self._above_payloads()
         arrays = [n for n, one in enumerate(above) if one.mark == b"["]
@@ -160,7 +162,7 @@ class _Scan:
         holding = [n for n, one in enumerate(above[:named]) if one.holds]
         if holding:
             return holding[-1]
-        return 0 if arrays[:1] == [0] and above[0].whole else None
+        return next((n for n in arrays if above[n].whole and (n == 0 or above[n].name in _LISTS)), None)
 
     def _above_payloads(self) -> list[_Open]:
         within = next((n for n, one in enumerate(self._open) if n and one.name in _PAYLOADS), len(self._open))

@@ -28,7 +28,7 @@ _array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 Fields = dict[str, msgspec.Raw]
 
 
-class Look(msgspec.Struct, frozen=True):
+class Look(msgspec.Struct, frozen=True, eq=False, weakref=True):
     """A first look at the evidence: its content decides what it is, never its name.
 
     `head` is its first 64 KiB. `document` holds the fields of a whole-file JSON object, `array` the items of a

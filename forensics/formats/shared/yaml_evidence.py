@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forensics.core.build import Spot
-from forensics.core.findings import finding
 
 if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder
@@ -23,5 +22,4 @@ def note_rest(told: YamlText, build: EvidenceBuilder) -> None:
         return
     place = note_place(told.unread, build)
     message = f"the YAML can't be read from line {told.unread.line} on: {told.error}"
-    build.gap("container_truncated", message, Spot(place))
-    build.found(finding("container_truncated", message, locators=(build.places.locator(place),)))
+    build.unread("container_truncated", message, Spot(place))

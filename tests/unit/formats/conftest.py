@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from forensics.core.evidence import Evidence
+from forensics.core.jsonvalue import value_of
 from forensics.core.reading import EvidenceBuilder, Reading
 from forensics.formats import registry
 from forensics.formats.shared.source import open_source
@@ -57,3 +58,20 @@ def read_otlp(tmp_path: Path) -> Callable[..., Reading]:
         return read_evidence(path)
 
     return read_spans
+
+
+@pytest.fixture
+def read_text(tmp_path: Path) -> Callable[[str], Reading]:
+    """Read an evidence that a test wrote as one text."""
+
+    def read(body: str) -> Reading:
+        (tmp_path / "evidence").write_text(body, encoding="utf-8")
+        return read_evidence(tmp_path / "evidence")
+
+    return read
+
+
+def outcomes(reading: Reading) -> list[tuple[str, str, Any, str]]:
+    """The calls of the only trace: occurrence, tool, result and outcome of each."""
+    (trace,) = reading.traces
+    return [(c.occurrence, c.tool, value_of(c.result) if c.result else None, c.outcome.value) for c in trace.calls]

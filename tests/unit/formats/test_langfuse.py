@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from forensics.core.jsonvalue import value_of
 from forensics.core.trace import Boundary, Outcome
 from forensics.errors import CorruptEvidenceError
+from tests.unit.formats.conftest import outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,23 +96,9 @@ def as_batch(told: list[Observation]) -> str:
     return json.dumps({"batch": batch})
 
 
-@pytest.fixture
-def read_all(tmp_path: Path, read: Read) -> Callable[..., Reading]:
-    def read_text(body: str) -> Reading:
-        (tmp_path / "evidence").write_text(body, encoding="utf-8")
-        return read(tmp_path / "evidence")
-
-    return read_text
-
-
-def outcomes(reading: Reading) -> list[tuple[str, str, Any, str]]:
-    (trace,) = reading.traces
-    return [(c.occurrence, c.tool, value_of(c.result) if c.result else None, c.outcome.value) for c in trace.calls]
-
-
 @pytest.mark.parametrize("write", [as_export, as_answer, as_list, as_lines, as_batch])
-def test_every_container_tells_the_same_run(read_all: Read, write: Callable[[list[Observation]], str]) -> None:
-    reading = read_all(write(ALL))
+def test_every_container_tells_the_same_run(read_text: Read, write: Callable[[list[Observation]], str]) -> None:
+    reading = read_text(write(ALL))
     assert reading.evidence.format == "langfuse"
     assert outcomes(reading) == [("0.0", "page_oncall", {"page_id": "pg_8812"}, "recorded")]
     (trace,) = reading.traces
@@ -124,15 +110,15 @@ def test_every_container_tells_the_same_run(read_all: Read, write: Callable[[lis
     assert trace.calls[0].executed is not None
 
 
-def test_a_plain_span_that_returned_a_tool_message_is_a_tool(read_all: Read) -> None:
+def test_a_plain_span_that_returned_a_tool_message_is_a_tool(read_text: Read) -> None:
     returned = {"type": "tool", "name": "page_oncall", "tool_call_id": "c1", "content": SHOWN["content"]}
-    reading = read_all(as_export([*ALL[:2], tool(2, "SPAN", input="{'team': 'sre'}", output=returned), ALL[3]]))
+    reading = read_text(as_export([*ALL[:2], tool(2, "SPAN", input="{'team': 'sre'}", output=returned), ALL[3]]))
     assert outcomes(reading) == [("0.0", "page_oncall", {"page_id": "pg_8812"}, "recorded")]
     assert reading.traces[0].calls[0].executed is not None
     assert not reading.traces[0].findings
 
 
-def test_attributes_of_opentelemetry_are_read_in_the_metadata(read_all: Read) -> None:
+def test_attributes_of_opentelemetry_are_read_in_the_metadata(read_text: Read) -> None:
     attributes = {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": "page_oncall",
@@ -141,34 +127,34 @@ def test_attributes_of_opentelemetry_are_read_in_the_metadata(read_all: Read) ->
         "gcp.vertex.agent.tool_response": SHOWN["content"],
     }
     span = observation(2, "SPAN", "x", input={}, output={}, metadata={"attributes": attributes})
-    reading = read_all(as_export([*ALL[:2], span, ALL[3]]))
+    reading = read_text(as_export([*ALL[:2], span, ALL[3]]))
     assert outcomes(reading) == [("0.0", "page_oncall", {"page_id": "pg_8812"}, "recorded")]
     assert not reading.traces[0].findings
 
 
-def test_an_error_is_told_by_its_level(read_all: Read) -> None:
+def test_an_error_is_told_by_its_level(read_text: Read) -> None:
     failed = tool(2, output=None, level="ERROR", statusMessage="TeamError('no such team')")
-    assert read_all(as_export([*ALL[:2], failed])).traces[0].calls[0].outcome is Outcome.FAILED
+    assert read_text(as_export([*ALL[:2], failed])).traces[0].calls[0].outcome is Outcome.FAILED
 
 
-def test_an_agent_and_a_retriever(read_all: Read) -> None:
+def test_an_agent_and_a_retriever(read_text: Read) -> None:
     told = [
         {**ALL[0], "type": "AGENT", "name": "pager"},
         *ALL[1:],
         observation(4, "RETRIEVER", "docs", input="runbook"),
     ]
-    (trace,) = read_all(as_export(told)).traces
+    (trace,) = read_text(as_export(told)).traces
     assert trace.agents == ["pager"]
     assert [c.boundary for c in trace.calls][1:] == [Boundary.RETRIEVER]
 
 
-def test_a_type_that_is_not_known_hides(read_all: Read) -> None:
-    assert any(g.hides for g in read_all(as_export([*ALL, observation(4, "WORMHOLE", "x")])).gaps)
+def test_a_type_that_is_not_known_hides(read_text: Read) -> None:
+    assert any(g.hides for g in read_text(as_export([*ALL, observation(4, "WORMHOLE", "x")])).gaps)
 
 
-def test_a_generation_without_an_answer_hides(read_all: Read) -> None:
+def test_a_generation_without_an_answer_hides(read_text: Read) -> None:
     strange = {**ALL[1], "output": {"something": {"tool_calls": [FUNCTION]}}}
-    assert any(g.hides for g in read_all(as_export([ALL[0], strange])).gaps)
+    assert any(g.hides for g in read_text(as_export([ALL[0], strange])).gaps)
 
 
 def test_evidence_without_an_observation_is_refused(tmp_path: Path, read: Read) -> None:
@@ -177,9 +163,9 @@ def test_evidence_without_an_observation_is_refused(tmp_path: Path, read: Read) 
         read(tmp_path / "evidence", "langfuse")
 
 
-def test_a_document_that_breaks_off_is_read_up_to_there(read_all: Read) -> None:
+def test_a_document_that_breaks_off_is_read_up_to_there(read_text: Read) -> None:
     body = as_answer(ALL)
-    reading = read_all(body[: len(body) - 40])
+    reading = read_text(body[: len(body) - 40])
     assert reading.evidence.format == "langfuse"
     assert len(reading.traces[0].calls) == 1
     assert any(gap.hides for gap in reading.gaps)

@@ -505,6 +505,15 @@ def test_writes_without_their_checkpoint_are_a_gap(store: Store, read: Read) -> 
     assert any("not in the database" in g.message for g in read(store.path).gaps)
 
 
+def test_lost_writes_are_told_in_the_order_of_the_database(store: Store, read: Read) -> None:
+    names = [f"gone-{n}" for n in range(12)]
+    for name in names:
+        store.write(name, "messages", [pydantic("ai", **ASK)])
+    store.checkpoint("k1", None, "h1")
+    lost = [g for g in read(store.path).gaps if "not in the database" in g.message]
+    assert [g.locator.row for g in lost if g.locator] == list(range(1, len(names) + 1))
+
+
 def test_a_bad_line_of_a_history_is_a_gap_and_the_rest_is_read(tmp_path: Path, read: Read) -> None:
     as_lines(tmp_path / "evidence", STRAIGHT)
     body = (tmp_path / "evidence").read_text(encoding="utf-8").splitlines()

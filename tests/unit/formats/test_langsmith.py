@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from forensics.core.jsonvalue import value_of
 from forensics.core.trace import Boundary, Outcome
 from forensics.errors import CorruptEvidenceError
+from tests.unit.formats.conftest import outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,23 +96,9 @@ def as_batch(runs: list[Run]) -> str:
     return json.dumps({"post": post, "patch": patch})
 
 
-@pytest.fixture
-def read_runs(tmp_path: Path, read: Read) -> Callable[..., Reading]:
-    def read_text(body: str) -> Reading:
-        (tmp_path / "evidence").write_text(body, encoding="utf-8")
-        return read(tmp_path / "evidence")
-
-    return read_text
-
-
-def outcomes(reading: Reading) -> list[tuple[str, str, Any, str]]:
-    (trace,) = reading.traces
-    return [(c.occurrence, c.tool, value_of(c.result) if c.result else None, c.outcome.value) for c in trace.calls]
-
-
 @pytest.mark.parametrize("write", [as_list, as_lines, as_answer, as_tree, as_batch])
-def test_every_container_tells_the_same_run(read_runs: Read, write: Callable[[list[Run]], str]) -> None:
-    reading = read_runs(write(RUNS))
+def test_every_container_tells_the_same_run(read_text: Read, write: Callable[[list[Run]], str]) -> None:
+    reading = read_text(write(RUNS))
     assert reading.evidence.format == "langsmith"
     assert outcomes(reading) == [("0.0", "page_oncall", {"page_id": "pg_8812"}, "recorded")]
     (trace,) = reading.traces
@@ -126,84 +112,84 @@ def test_every_container_tells_the_same_run(read_runs: Read, write: Callable[[li
     assert trace.calls[0].shown is not None
 
 
-def test_a_pause_for_a_person_is_no_failure(read_runs: Read) -> None:
+def test_a_pause_for_a_person_is_no_failure(read_text: Read) -> None:
     paused = tool(2, outputs={}, error="GraphInterrupt((Interrupt(value={'approve': 'sre'}),))Traceback …")
-    reading = read_runs(as_list([*RUNS[:2], paused]))
+    reading = read_text(as_list([*RUNS[:2], paused]))
     assert reading.traces[0].calls[0].outcome is Outcome.INDETERMINATE
 
 
 @pytest.mark.parametrize(
     ("error", "outcome"), [("ValueError('down')", Outcome.FAILED), ("ReadTimeout('x')", Outcome.INDETERMINATE)]
 )
-def test_an_error_is_told_by_its_type(read_runs: Read, error: str, outcome: Outcome) -> None:
-    reading = read_runs(as_list([*RUNS[:2], tool(2, outputs=None, error=error)]))
+def test_an_error_is_told_by_its_type(read_text: Read, error: str, outcome: Outcome) -> None:
+    reading = read_text(as_list([*RUNS[:2], tool(2, outputs=None, error=error)]))
     assert reading.traces[0].calls[0].outcome is outcome
 
 
-def test_a_tool_message_that_says_it_failed(read_runs: Read) -> None:
+def test_a_tool_message_that_says_it_failed(read_text: Read) -> None:
     failed = {**PAGED, "content": "no such team", "status": "error"}
     shown = message("ToolMessage", **failed)
-    reading = read_runs(
+    reading = read_text(
         as_list([*RUNS[:2], tool(2, outputs={"output": failed}), model(3, [HUMAN, ASKED, shown], SAID)])
     )
     assert outcomes(reading) == [("0.0", "page_oncall", "no such team", "failed")]
     assert not reading.traces[0].findings
 
 
-def test_a_tool_that_returns_an_update_of_the_state(read_runs: Read) -> None:
+def test_a_tool_that_returns_an_update_of_the_state(read_text: Read) -> None:
     update: Run = {"output": {"graph": None, "update": {"messages": [PAGED]}, "goto": []}}
-    reading = read_runs(as_list([*RUNS[:2], tool(2, outputs=update), RUNS[3]]))
+    reading = read_text(as_list([*RUNS[:2], tool(2, outputs=update), RUNS[3]]))
     assert outcomes(reading)[0][2:] == ({"page_id": "pg_8812"}, "recorded")
     assert not reading.traces[0].findings
 
 
-def test_a_hand_over_to_the_graph_around_is_no_error(read_runs: Read) -> None:
-    reading = read_runs(as_list([*RUNS[:2], tool(2, error="ParentCommand(Command(goto='billing'))")]))
+def test_a_hand_over_to_the_graph_around_is_no_error(read_text: Read) -> None:
+    reading = read_text(as_list([*RUNS[:2], tool(2, error="ParentCommand(Command(goto='billing'))")]))
     assert reading.traces[0].calls[0].outcome is Outcome.RECORDED
 
 
-def test_arguments_that_older_releases_wrote_as_one_text(read_runs: Read) -> None:
-    reading = read_runs(as_list([*RUNS[:2], tool(2, inputs={"input": "{'team': 'sre'}"}), RUNS[3]]))
+def test_arguments_that_older_releases_wrote_as_one_text(read_text: Read) -> None:
+    reading = read_text(as_list([*RUNS[:2], tool(2, inputs={"input": "{'team': 'sre'}"}), RUNS[3]]))
     assert not reading.traces[0].findings
     assert not reading.traces[0].calls[0].blocks
 
 
-def test_a_record_that_asks_with_other_arguments_than_ran_is_found(read_runs: Read) -> None:
-    reading = read_runs(as_list([*RUNS[:2], tool(2, inputs={"team": "all"}), RUNS[3]]))
+def test_a_record_that_asks_with_other_arguments_than_ran_is_found(read_text: Read) -> None:
+    reading = read_text(as_list([*RUNS[:2], tool(2, inputs={"team": "all"}), RUNS[3]]))
     assert [f.code for f in reading.traces[0].findings] == ["inconsistent_tuple"]
 
 
-def test_a_wrapped_client_keeps_requests_and_responses(read_runs: Read) -> None:
+def test_a_wrapped_client_keeps_requests_and_responses(read_text: Read) -> None:
     function = {"id": "c1", "type": "function", "function": {"name": "page_oncall", "arguments": '{"team": "sre"}'}}
     asked = {"role": "assistant", "content": None, "tool_calls": [function]}
     shown = [{"role": "user", "content": "page somebody"}]
     outputs = {"choices": [{"index": 0, "message": asked, "finish_reason": "tool_calls"}]}
     first = run(1, "llm", "ChatOpenAI", inputs={"messages": shown, "model": "m-1"}, outputs=outputs)
-    reading = read_runs(as_list([RUNS[0], first, tool(2, outputs={"output": "pg_8812"})]))
+    reading = read_text(as_list([RUNS[0], first, tool(2, outputs={"output": "pg_8812"})]))
     assert outcomes(reading) == [("0.0", "page_oncall", "pg_8812", "recorded")]
 
 
-def test_an_answer_in_a_shape_that_is_not_read_hides(read_runs: Read) -> None:
+def test_an_answer_in_a_shape_that_is_not_read_hides(read_text: Read) -> None:
     strange = {**RUNS[1], "outputs": {"something": {"tool_calls": [CALL]}}}
-    assert any(gap.hides for gap in read_runs(as_list([RUNS[0], strange])).gaps)
+    assert any(gap.hides for gap in read_text(as_list([RUNS[0], strange])).gaps)
 
 
-def test_a_kind_of_run_that_is_not_known_hides(read_runs: Read) -> None:
-    assert any(gap.hides for gap in read_runs(as_list([*RUNS, run(4, "wormhole", "x")])).gaps)
+def test_a_kind_of_run_that_is_not_known_hides(read_text: Read) -> None:
+    assert any(gap.hides for gap in read_text(as_list([*RUNS, run(4, "wormhole", "x")])).gaps)
 
 
-def test_a_retriever_leaves_the_agent(read_runs: Read) -> None:
+def test_a_retriever_leaves_the_agent(read_text: Read) -> None:
     found = run(4, "retriever", "Docs", inputs={"query": "runbook"}, outputs={"documents": [{"page_content": "…"}]})
-    reading = read_runs(as_list([*RUNS, found]))
+    reading = read_text(as_list([*RUNS, found]))
     assert [c.boundary for c in reading.traces[0].calls][1:] == [Boundary.RETRIEVER]
 
 
-def test_runs_that_name_no_trace_find_it_by_the_runs_above(read_runs: Read) -> None:
+def test_runs_that_name_no_trace_find_it_by_the_runs_above(read_text: Read) -> None:
     bare = [{k: v for k, v in one.items() if k != "trace_id"} for one in RUNS]
-    assert [t.id for t in read_runs(as_list(bare)).traces] == ["run-0"]
+    assert [t.id for t in read_text(as_list(bare)).traces] == ["run-0"]
 
 
-def test_a_patch_without_an_id_is_laid_over_the_run_of_its_order(read_runs: Read) -> None:
+def test_a_patch_without_an_id_is_laid_over_the_run_of_its_order(read_text: Read) -> None:
     order = "20260701T100000000000Zrun-0"
     post = {**model(1, [HUMAN], SAID), "id": "run-0", "parent_run_id": None, "dotted_order": order}
     patch = {
@@ -212,21 +198,21 @@ def test_a_patch_without_an_id_is_laid_over_the_run_of_its_order(read_runs: Read
         "dotted_order": order,
         "trace_id": "run-0",
     }
-    reading = read_runs(json.dumps({"post": [post], "patch": [patch]}))
+    reading = read_text(json.dumps({"post": [post], "patch": [patch]}))
     assert reading.counts.spans == 1
     assert len(reading.traces[0]) == 2
 
 
-def test_a_bad_line_is_a_gap_and_the_rest_is_read(read_runs: Read) -> None:
+def test_a_bad_line_is_a_gap_and_the_rest_is_read(read_text: Read) -> None:
     body = as_lines(RUNS).splitlines()
-    reading = read_runs("\n".join([*body[:2], '{"id": ', *body[2:]]))
+    reading = read_text("\n".join([*body[:2], '{"id": ', *body[2:]]))
     assert reading.counts.bad_lines == [3]
     assert len(reading.traces[0].calls) == 1
 
 
-def test_a_key_that_stands_twice_blocks_the_calls(read_runs: Read) -> None:
+def test_a_key_that_stands_twice_blocks_the_calls(read_text: Read) -> None:
     body = as_list(RUNS).replace('"inputs": {"team": "sre"}', '"inputs": {"team": "sre"}, "inputs": {"team": "sre"}')
-    assert "duplicate_key" in [b.code for c in read_runs(body).traces[0].calls for b in c.blocks]
+    assert "duplicate_key" in [b.code for c in read_text(body).traces[0].calls for b in c.blocks]
 
 
 def test_evidence_without_a_run_is_refused(tmp_path: Path, read: Read) -> None:
@@ -235,9 +221,9 @@ def test_evidence_without_a_run_is_refused(tmp_path: Path, read: Read) -> None:
         read(tmp_path / "evidence", "langsmith")
 
 
-def test_a_document_that_breaks_off_is_read_up_to_there(read_runs: Read) -> None:
+def test_a_document_that_breaks_off_is_read_up_to_there(read_text: Read) -> None:
     body = as_list(RUNS)
-    reading = read_runs(body[: len(body) - 40])
+    reading = read_text(body[: len(body) - 40])
     assert reading.evidence.format == "langsmith"
     assert len(reading.traces[0].calls) == 1
     assert any(gap.hides for gap in reading.gaps)

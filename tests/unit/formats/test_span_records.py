@@ -342,6 +342,27 @@ def test_tables_are_named_and_not_read(tmp_path: Path, content: bytes, seen: str
         registry.recognise(source)
 
 
+@pytest.mark.parametrize("write", ["list", "held", "page"])
+def test_a_cut_document_is_read_up_to_its_last_whole_span(tmp_path: Path, read: Read, write: str) -> None:
+    spans = flat()
+    whole = WRITTEN[write](spans)
+    path = tmp_path / "evidence"
+    path.write_text(whole[: whole.index(json.dumps(spans[-1])) + 40], encoding="utf-8")
+    reading = read(path)
+    assert (reading.evidence.format, reading.counts.spans) == ("otel-spans", len(spans) - 1)
+    assert [g.code for g in reading.gaps if g.hides and g.code == "container_truncated"]
+
+
+def test_a_cut_export_of_jaeger_is_read_up_to_its_last_whole_span(tmp_path: Path, read: Read) -> None:
+    document = jaeger()
+    whole = json.dumps(document)
+    path = tmp_path / "evidence"
+    path.write_text(whole[: whole.index(json.dumps(document["data"][0]["spans"][-1])) + 40], encoding="utf-8")
+    reading = read(path)
+    assert (reading.evidence.format, reading.counts.spans) == ("jaeger", len(document["data"][0]["spans"]) - 1)
+    assert [f.code for f in reading.findings] == ["container_truncated"]
+
+
 @pytest.mark.parametrize("records", RECORDS)
 def test_cut_evidence_is_read_up_to_the_cut(tmp_path: Path, read: Read, records: str) -> None:
     whole = WRITTEN["lines"](RECORDS[records]())

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from forensics.core.build import Spot
 from forensics.core.jsonvalue import decode
 from forensics.core.trace import StepKind
 from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.document import find_document, note_cut
 from forensics.formats.shared.fields import Fields, call_marks, fields_of, items_of, opens_with, present
-from forensics.formats.shared.lines import bad_line, lines, plain_start
+from forensics.formats.shared.json_lines import json_values
+from forensics.formats.shared.lines import plain_start
 from forensics.formats.shared.messages.conversation import (
     Conversation,
     Locate,
@@ -54,15 +53,9 @@ def read_chat(source: Source, build: EvidenceBuilder) -> None:
         walk.document(source, document)
         note_cut(document, build)
         return
-    for line in lines(source):
-        build.counts.lines += 1
-        place = build.places.add(line=line.number, offset=line.offset, length=len(line.data))
-        decoded = decode(line.data)
-        if decoded.error is not None:
-            bad_line(build, line, place, f"line {line.number} is no JSON: {decoded.error}")
-            continue
+    for value, spot, tainted in json_values(source, build):
         build.counts.records += 1
-        walk.line(msgspec.Raw(line.data), place, build.faults(decoded.faults, Spot(place)))
+        walk.line(value, spot.place, tainted)
     walk.close()
     if not build.counts.records:
         message = f"the file is no JSON: {decode(source.data[plain_start(source) :]).error}"

@@ -7,6 +7,7 @@ wrong name here costs a label and nothing else.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, present, text
 from forensics.formats.shared.messages.conversation import is_item, is_message
@@ -65,9 +66,18 @@ _FOREIGN = frozenset(
 )
 
 
+_known: WeakKeyDictionary[Look, dict[str, int]] = WeakKeyDictionary()  # four readers ask about each look
+
+
 def marks(look: Look) -> dict[str, int]:
     """Scores (0 to 100) of the four formats for this evidence."""
-    messages = _messages(look)
+    found = _known.get(look)
+    if found is None:
+        found = _known[look] = _marks(_messages(look))
+    return found
+
+
+def _marks(messages: list[Fields]) -> dict[str, int]:
     if not messages:
         return {}
     votes: dict[str, int] = {}
