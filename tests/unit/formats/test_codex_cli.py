@@ -195,6 +195,18 @@ def test_a_completed_item_says_how_the_call_of_an_interrupted_turn_ended(reading
     assert (call.outcome, call.occurrence) == (Outcome.FAILED, "0.0")
 
 
+@pytest.mark.parametrize(("second", "hints"), [(True, {"readOnlyHint": True}), (False, {})])
+def test_what_the_server_hinted_at_is_a_fact_while_it_says_the_same(
+    reading: Callable[..., Reading], *, second: bool, hints: dict[str, object]
+) -> None:
+    lines: list[Fields] = []
+    for call_id, hint in (("c1", True), ("c2", second), ("c3", True)):
+        over = completed("McpToolCall", id=call_id, **MCP_ITEM, status="completed", readOnlyHint=hint, result={})
+        lines += [asks(call_id, name="add_note", namespace="mcp__crm"), over, gives(call_id, "ok")]
+    facts = reading(*lines).traces[0].facts["mcp__crm__add_note"]
+    assert (facts.server, facts.hints) == ("crm", hints)
+
+
 def test_completed_words_and_searches_are_held_against_the_items(reading: Callable[..., Reading]) -> None:
     words = {"content": [{"type": "Text", "text": "only here"}]}
     assert any(g.hides for g in reading(says("x"), completed("AgentMessage", id="m", **words)).gaps)

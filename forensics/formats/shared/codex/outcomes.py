@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.build import Spot
-from forensics.core.jsonvalue import decode_embedded, text_of
+from forensics.core.jsonvalue import decode_embedded, text_of, value_of
 from forensics.core.trace import Payload
 from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, opens_with, present, text
 
@@ -38,6 +38,7 @@ _FAILED = re.compile(
     re.IGNORECASE,
 )
 ITEM = "item_completed"
+_HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _DECLINED = frozenset({"declined", "denied", "rejected"})
 
 
@@ -50,7 +51,9 @@ class Told(msgspec.Struct, frozen=True, gc=False):
 
 
 class Ended(msgspec.Struct, frozen=True, gc=False):
-    """What an event says of a call that ended: the tool and its arguments as they ran (where named), the result."""
+    """What an event says of a call that ended: the tool and its arguments as they ran (where named), the result, and
+    what the tool's server hinted at (MCP).
+    """
 
     told: Told
     call_id: str
@@ -59,6 +62,7 @@ class Ended(msgspec.Struct, frozen=True, gc=False):
     server: str = ""
     arguments: Payload | None = None
     result: Payload | None = None
+    hints: dict[str, object] = {}
 
     @property
     def status(self) -> str:
@@ -168,9 +172,13 @@ def _mcp_item(fields: Fields, spot: Spot) -> Ended:
     if bad is not None and _REFUSED.match(text(fields_of(bad), "message")[:_HEAD]):
         told = Told(failed=True, denied=True)
     result = good if good is not None else bad
-    return Ended(
-        told, _id(fields), text(fields, "tool"), spot, text(fields, "server"), present(fields, "arguments"), result
-    )
+    tool, server = text(fields, "tool"), text(fields, "server")
+    return Ended(told, _id(fields), tool, spot, server, present(fields, "arguments"), result, _hints(fields))
+
+
+def _hints(fields: Fields) -> dict[str, object]:
+    told = {name: value_of(fields[name]) for name in _HINTS if name in fields}
+    return {name: value for name, value in told.items() if isinstance(value, bool)}
 
 
 def _command(fields: Fields, spot: Spot) -> Ended:

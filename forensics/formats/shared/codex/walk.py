@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.build import Execution, Spot
+from forensics.core.classes import ToolFacts
 from forensics.core.evidence import Severity
 from forensics.core.findings import finding
 from forensics.core.jsonvalue import raw, text_of
@@ -61,6 +62,7 @@ class Rollout:
         self.said: set[str] = set()
         self.echoes: list[tuple[str, int, Spot]] = []
         self.ended: dict[str, Ended] = {}
+        self.hinted: dict[str, dict[str, object]] = {}
         self.searches = 0
         self.searches_done = 0
         self.over: bool | None = None
@@ -224,9 +226,24 @@ class Rollout:
         over = ended(kind, fields, spot)
         if over is not None:
             self.ended[over.call_id] = over
+            self._hinted(over)
             self._aside(spot, kind)
             return
         _EVENTS.get(kind, Rollout.aside)(self, kind, fields, spot)
+
+    def _hinted(self, over: Ended) -> None:
+        """What the server hinted at of the tool that ran; hints that differ from call to call say nothing."""
+        trace = self._builder().trace
+        held = self._lane().calls.get(over.call_id, [])
+        if not over.hints or not held:
+            return
+        name = trace.calls[held[-1]].tool
+        locator = self.build.places.locator(over.spot.place, over.spot.pointer)
+        known = trace.facts.get(name, ToolFacts(name, over.server or None, locator=locator))
+        hints = self.hinted.setdefault(name, over.hints)
+        if hints != over.hints:
+            hints = self.hinted[name] = {}
+        trace.facts[name] = msgspec.structs.replace(known, hints=hints)
 
     def aside(self, kind: str, fields: Fields, spot: Spot) -> None:
         """An event that repeats an item or counts something."""
