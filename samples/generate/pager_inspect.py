@@ -1,4 +1,4 @@
-"""Makes pager.inspect.json: the pager incident as a sample of an Inspect task, in the JSON form of its log."""
+"""Makes pager.inspect.json and pager.eval: the pager incident as one sample of an Inspect task, in both forms of a log."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from files import target
 from inspect_ai import Task
@@ -57,16 +57,21 @@ def task(scenario: Scenario) -> Task:
     )
 
 
-def main() -> None:
-    """Run the task once on the scripted model, in a folder of its own."""
-    scenario = pager()
-    path = target("pager.inspect.json")
+def run(scenario: Scenario, kind: Literal["json", "eval"], name: str) -> None:
+    """Run the task once on the scripted model, in a folder of its own; its log becomes the sample `name`."""
+    path = target(name)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # the log names the folder and the revision that it stands in
         model = get_model("mockllm/scripted-1", custom_outputs=outputs(scenario))
-        (log,) = evaluate(task(scenario), model=model, log_dir="logs", log_format="json", display="none")
+        (log,) = evaluate(task(scenario), model=model, log_dir="logs", log_format=kind, display="none")
         path.write_bytes(Path(log.location.removeprefix("file://")).read_bytes())
         os.chdir(path.parent)
+
+
+def main() -> None:
+    """Run the task for each form of the log."""
+    run(pager(), "json", "pager.inspect.json")
+    run(pager(), "eval", "pager.eval")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Reads the samples with the standard library alone (so that it doubts the SDKs and this project alike), prints the tool
 calls of each with their results, and ends 1 when a call differs from the scenario or a file names this machine. What
-holds MessagePack or YAML is searched for this machine's names alone.
+holds MessagePack or YAML is searched for this machine's names alone; `pager.eval` is compressed and is not looked at.
 """
 
 from __future__ import annotations

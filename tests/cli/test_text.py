@@ -146,6 +146,7 @@ AS_IT_WAS = (
     "pager.chat.json",
     "pager.codex.jsonl",
     "pager.console.json",
+    "pager.eval",
     "pager.inspect.json",
     "pager.langchain.otlp.jsonl",
     "pager.langfuse.otlp.jsonl",

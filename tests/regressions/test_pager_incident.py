@@ -51,6 +51,7 @@ def story(row: TraceRow) -> object:
 ALIKE = (  # each with the tools' words
     "pager.console.json",
     "pager.db",
+    "pager.eval",
     "pager.inspect.json",
     "pager.json",
     "pager.langchain.otlp.jsonl",
