@@ -1,4 +1,4 @@
-"""Makes pager.inspect.json and pager.eval: the pager incident as one sample of an Inspect task, in both forms of a log."""
+"""Makes pager.inspect.json and pager.eval: the pager incident as a sample of an Inspect task, in both forms of log."""
 
 from __future__ import annotations
 
