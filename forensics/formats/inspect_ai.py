@@ -142,8 +142,9 @@ class _Log:
         builder = self.build.trace(name)
         self.build.counts.records += 1
         SampleWalk(fields, builder, self.build, spot).run()
-        if present(fields, "events", "messages") is None:
-            builder.gap("evidence_gap", "a sample without events and messages", spot)
+        if present(fields, "events") is None:
+            message = "a sample without events: its messages do not tell what sub-agents and solvers did"
+            builder.gap("evidence_gap", message, spot)
         taint(builder, tainted, spot)
         return name
 

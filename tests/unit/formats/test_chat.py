@@ -592,3 +592,24 @@ def test_many_calls_in_one_message_take_time_in_proportion(tmp_path: Path) -> No
 
     seconds(100)
     assert seconds(8_000) < 40 * seconds(800)
+
+
+@pytest.mark.parametrize(
+    ("turn", "hides"),
+    [
+        ({"content": None}, True),
+        ({"contents": [{"type": "tool_use", "name": "pay"}]}, True),
+        ({"content": ""}, False),
+        ({"content": []}, False),
+        ({"content": None, "refusal": "no"}, False),
+    ],
+)
+def test_a_turn_in_which_nothing_is_read_may_hide_a_call(
+    tmp_path: Path,
+    turn: dict[str, Any],
+    hides: bool,  # noqa: FBT001
+) -> None:
+    path = tmp_path / "messages.json"
+    path.write_text(json.dumps([*CHAT, {"role": "user", "content": "more"}, {"role": "assistant", **turn}]), "utf-8")
+    (trace,) = load(path)
+    assert any("without anything in it" in gap.message for gap in trace.gaps) is hides

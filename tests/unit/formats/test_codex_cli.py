@@ -290,6 +290,25 @@ def test_an_unknown_record_that_looks_like_a_call_is_a_gap(reading: Callable[...
 RUN = (META, says("go", "user"), asks("c1"), gives("c1", DONE.format(0)), says("done"))
 
 
+@pytest.mark.parametrize(
+    ("news", "hides"),
+    [
+        (event("exec_command_begin", call_id="c7", command=["rm", "x"]), True),
+        (event("browser_action", call_id="c7", action="click"), True),
+        (event("item_completed", item={"type": "BrowserAction", "id": "i1", "name": "click", "arguments": {}}), True),
+        (event("exec_command_begin", call_id="c1", command=["ls"]), False),
+        (event("token_count", info=None), False),
+    ],
+)
+def test_news_of_a_call_that_no_item_holds_is_a_gap(
+    reading: Callable[..., Reading],
+    news: Fields,
+    hides: bool,  # noqa: FBT001
+) -> None:
+    found = reading(asks("c1"), gives("c1", DONE.format(0)), news, says("done"))
+    assert any(gap.hides for gap in found.gaps) is hides
+
+
 def test_bytes_that_are_no_utf_8_are_kept_and_taint_their_call(tmp_path: Path) -> None:
     line = json.dumps(gives("c1", "caf# ok")).encode().replace(b"#", b"\xe9")
     found = read_evidence(write(tmp_path, META, asks("c1"), line))

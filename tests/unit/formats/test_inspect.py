@@ -329,3 +329,11 @@ def test_the_log_of_a_crashed_run_is_read(cases: Path) -> None:
     reading = read_evidence(cases / "damaged" / "inspect_truncated.eval")
     assert reading.partial
     assert [t.turns for t in reading.traces] == [1]
+
+
+def test_a_sample_without_events_may_hide_what_its_sub_agents_did(tmp_path: Path) -> None:
+    messages = [user(), asks(("c1", "look")), gives("c1", "look"), {"role": "assistant", "content": "done"}]
+    one = {name: held for name, held in sample(messages=messages).items() if name != "events"}
+    (trace,) = read(tmp_path, log({**one, "messages": messages})).traces
+    assert [call.tool for call in trace.calls] == ["look"]
+    assert [gap.code for gap in trace.gaps if gap.hides] == ["evidence_gap"]

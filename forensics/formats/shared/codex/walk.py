@@ -63,6 +63,7 @@ class Rollout:
         self.echoes: list[tuple[str, int, Spot]] = []
         self.ended: dict[str, Ended] = {}
         self.hinted: dict[str, dict[str, object]] = {}
+        self.news: list[tuple[str, str, Spot]] = []
         self.searches = 0
         self.searches_done = 0
         self.over: bool | None = None
@@ -250,7 +251,14 @@ class Rollout:
         self.searches_done += kind == "web_search_end"
         if kind == "token_count":
             self._count(fields)
+        self._note_news(kind, fields, spot)
         self._aside(spot, kind or "event")
+
+    def _note_news(self, kind: str, fields: Fields, spot: Spot) -> None:
+        """Remember that news of a kind that is not read speaks of a call: an item or an end should tell of it too."""
+        searches = kind.startswith("web_search") or kind == "WebSearch"  # are counted
+        if not searches and ("call_id" in fields or call_marks(fields)):
+            self.news.append((text(fields, "call_id", "id"), kind, spot))
 
     def echo(self, kind: str, fields: Fields, spot: Spot) -> None:
         """An event that repeats what was said in an item; told in full where no item says it."""
@@ -265,6 +273,7 @@ class Rollout:
         what = text(item, "type")
         step = self._aside(spot, what or kind)
         self.searches_done += what == "WebSearch"
+        self._note_news(what, item, spot.down("/item"))
         for part in items_of(item["content"]) if what == "AgentMessage" and "content" in item else ():
             self.echoes.append((text(fields_of(part), "text").strip(), step, spot.down("/item/content")))
 
@@ -330,6 +339,11 @@ class Rollout:
         self._end_turn()
         for call_id, over in self.ended.items():
             self._ran(call_id, over)
+        told = {call.recorded_id or "" for call in self.builder.trace.calls}
+        for call_id, kind, spot in self.news:
+            if call_id not in told:
+                message = f"news of a call that no item holds ({one_line(kind, 40)})"
+                self.builder.gap("evidence_gap", message, spot)
         for said, step, spot in self.echoes:
             if said and said not in self.said and not any(said in other for other in self.said):
                 self.builder.trace.payload[step] = raw(said)

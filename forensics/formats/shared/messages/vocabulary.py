@@ -115,7 +115,28 @@ def _doubt_message(draft: Draft, fields: Fields) -> None:
         draft.doubt(f"a message of {told}, which is not known")
     elif draft.calls and draft.role not in MODEL_ROLES:
         draft.doubt(f"a message of the {one_line(draft.role, 40)} asks for calls")
+    elif draft.role in MODEL_ROLES and "role" in fields and _holds_nothing(draft, fields):
+        draft.doubt("a message of the model without anything in it that is read")
     _doubt_wholeness(draft, fields)
+
+
+def _holds_nothing(draft: Draft, fields: Fields) -> bool:
+    """Whether neither words nor calls were read, and no member says that there are none (`"content": []`)."""
+    read = draft.texts or draft.calls or draft.results or draft.media
+    return not read and present(fields, *_SAYS) is None
+
+
+_SAYS = (
+    "content",
+    "parts",
+    "text",
+    "refusal",
+    "audio",
+    "reasoning",
+    "reasoning_content",
+    "reasoning_details",
+    "thinking",
+)
 
 
 def _doubt_wholeness(draft: Draft, fields: Fields) -> None:
