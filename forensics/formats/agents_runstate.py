@@ -17,7 +17,16 @@ from forensics.core.jsonvalue import value_of
 from forensics.core.sanitise import one_line
 from forensics.core.trace import StepKind
 from forensics.formats.shared.document import note_cut, open_document
-from forensics.formats.shared.fields import Fields, fields_of, holds_a_call, is_text, items_of, present, text
+from forensics.formats.shared.fields import (
+    Fields,
+    fields_of,
+    holds_a_call,
+    is_text,
+    items_of,
+    present,
+    text,
+    whole_number,
+)
 from forensics.formats.shared.messages.answers import join_items
 from forensics.formats.shared.messages.telling import doubts_of, tell
 from forensics.formats.shared.messages.vocabulary import parse_message
@@ -57,7 +66,6 @@ _STEPS: dict[str, StepKind] = {
     "mcp_approval_response_item": StepKind.APPROVAL,
     "mcp_list_tools_item": StepKind.OTHER,
 }
-_DIGITS = 16
 
 
 def sniff(look: Look) -> int:
@@ -311,8 +319,8 @@ class _State:
         context = present(self.fields, "context")
         usage = present(fields_of(context), "usage") if context is not None else None
         counted = fields_of(usage) if usage is not None else {}
-        self.build.counts.input_tokens += _number(counted, "input_tokens")
-        self.build.counts.output_tokens += _number(counted, "output_tokens")
+        self.build.counts.input_tokens += whole_number(counted, "input_tokens")
+        self.build.counts.output_tokens += whole_number(counted, "output_tokens")
 
     def _unread(self) -> None:
         """Members that are not read and hold what looks like a call."""
@@ -327,8 +335,3 @@ class _State:
 def _objects(fields: Fields, name: str) -> list[tuple[str, Payload]]:
     held = present(fields, name)
     return list(fields_of(held).items()) if held is not None and not is_text(held) else []
-
-
-def _number(fields: Fields, name: str) -> int:
-    raw = bytes(fields.get(name, b""))
-    return int(raw) if raw.isdigit() and len(raw) < _DIGITS else 0

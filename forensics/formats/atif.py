@@ -18,7 +18,16 @@ from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import Boundary, StepKind
 from forensics.formats.shared.document import note_cut, open_document
-from forensics.formats.shared.fields import Fields, as_object, fields_of, items_of, opens_with, present, text
+from forensics.formats.shared.fields import (
+    Fields,
+    as_object,
+    fields_of,
+    items_of,
+    opens_with,
+    present,
+    text,
+    whole_number,
+)
 from forensics.formats.shared.messages.telling import Doubts, Offers, taint, tell
 from forensics.formats.shared.messages.vocabulary import parse_message
 
@@ -187,8 +196,8 @@ class _Trajectory:
             self.builder.gap("evidence_gap", message, spot.down("/subagent_trajectory_ref"))
 
     def _count(self, metrics: Fields) -> None:
-        self.build.counts.input_tokens += _number(text(metrics, "prompt_tokens"))
-        self.build.counts.output_tokens += _number(text(metrics, "completion_tokens"))
+        self.build.counts.input_tokens += whole_number(metrics, "prompt_tokens")
+        self.build.counts.output_tokens += whole_number(metrics, "completion_tokens")
 
 
 def _message(step: Fields, pointer: str) -> Message:
@@ -213,7 +222,3 @@ def _results(step: Fields) -> Payload:
 def _call(call: Fields, at: int) -> Part:
     recorded = text(call, "tool_call_id") or None
     return Part(text(call, "function_name"), recorded, present(call, "arguments"), f"/tool_calls/{at}")
-
-
-def _number(told: str) -> int:
-    return int(told[:18]) if told.isascii() and told.isdigit() else 0

@@ -13,7 +13,7 @@ from forensics.core.build import Spot
 from forensics.core.times import nanoseconds
 from forensics.core.trace import StepKind
 from forensics.formats.shared.document import note_cut, open_document
-from forensics.formats.shared.fields import Fields, fields_of, items_of, present, text
+from forensics.formats.shared.fields import Fields, fields_of, items_of, present, text, whole_number
 from forensics.formats.shared.messages.telling import Doubts, Finder, taint, tell
 from forensics.formats.shared.messages.vocabulary import parse_message
 
@@ -74,9 +74,5 @@ def _is_summary(message: Fields) -> bool:
 
 def _count(message: Fields, build: EvidenceBuilder) -> None:
     metrics = fields_of(message.get("metrics", _NOTHING))
-    build.counts.input_tokens += _number(text(metrics, "inputTokens"))
-    build.counts.output_tokens += _number(text(metrics, "outputTokens"))
-
-
-def _number(told: str) -> int:
-    return int(told[:18]) if told.isascii() and told.isdigit() else 0
+    build.counts.input_tokens += whole_number(metrics, "inputTokens")
+    build.counts.output_tokens += whole_number(metrics, "outputTokens")

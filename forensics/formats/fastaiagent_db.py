@@ -101,7 +101,8 @@ class _SpanRows:
 
     def span(self, row: _Row) -> Span | None:
         rowid, span_id, trace_id, parent, name, start, end, status, attributes, events = (_bytes(v) for v in row)
-        key: int | str = int(rowid) if rowid.removeprefix(b"-").isdigit() else _text(rowid)
+        numbered = rowid.removeprefix(b"-").isdigit() and len(rowid) <= len(str(-(2**63)))
+        key: int | str = int(rowid) if numbered else _text(rowid)
         place = self._build.places.add_row("spans", key, len(attributes))
         told, tainted = self._attributes(attributes, place, _text(trace_id))
         started, ended = _text(start), _text(end)

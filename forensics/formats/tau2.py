@@ -18,7 +18,16 @@ from forensics.core.times import nanoseconds
 from forensics.core.trace import StepKind
 from forensics.errors import UnknownFormatError
 from forensics.formats.shared.document import note_cut, open_document
-from forensics.formats.shared.fields import as_object, fields_of, is_true, items_of, opens_with, present, text
+from forensics.formats.shared.fields import (
+    as_object,
+    fields_of,
+    is_true,
+    items_of,
+    opens_with,
+    present,
+    text,
+    whole_number,
+)
 from forensics.formats.shared.messages.telling import Doubts, Finder, Offers, taint, tell
 from forensics.formats.shared.messages.vocabulary import joined, parse_message
 
@@ -176,8 +185,8 @@ class _Simulation:
     def _count(self, fields: Fields, principal: str) -> None:
         usage = fields_of(fields["usage"]) if principal == AGENT and "usage" in fields else {}
         counts = self.walk.build.counts
-        counts.input_tokens += _number(usage, "prompt_tokens")
-        counts.output_tokens += _number(usage, "completion_tokens")
+        counts.input_tokens += whole_number(usage, "prompt_tokens")
+        counts.output_tokens += whole_number(usage, "completion_tokens")
 
     # full duplex -----------------------------------------------------------------------------------------------------
 
@@ -254,11 +263,6 @@ def _read(raw: Payload, fields: Fields, pointer: str) -> Message:
     content = present(fields, "content")
     part = Part("", text(fields, "id", "tool_call_id") or None, content, "/content", failed=is_true(fields, "error"))
     return msgspec.structs.replace(message, results=(part,), text=None)
-
-
-def _number(fields: Fields, name: str) -> int:
-    raw = present(fields, name)
-    return int(bytes(raw)) if raw is not None and bytes(raw).isdigit() else 0
 
 
 _NOTHING = msgspec.Raw(b"null")

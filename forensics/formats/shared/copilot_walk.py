@@ -29,6 +29,7 @@ from forensics.formats.shared.fields import (
     opens_with,
     present,
     text,
+    whole_number,
 )
 from forensics.formats.shared.wholeness import arguments_damage, result_damage
 
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 _FIRST = "trace-0"
 _REFUSED = ("denied", "reject", "declin", "cancel")
-_DIGITS = 16
 _TOLD_ELSEWHERE = ("hook.", "permission.", "tool.execution_p", "assistant.", "session.", "command", "pending_", "mcp.")
 """How events begin that repeat what others say, or speak of the program: they are not looked through for calls."""
 
@@ -323,8 +323,8 @@ class Session:
 
     def usage(self, event: Event) -> None:
         """Tokens of one request."""
-        self.build.counts.input_tokens += _number(event.data, "inputTokens")
-        self.build.counts.output_tokens += _number(event.data, "outputTokens")
+        self.build.counts.input_tokens += whole_number(event.data, "inputTokens")
+        self.build.counts.output_tokens += whole_number(event.data, "outputTokens")
         self._step(StepKind.OTHER, event, event.kind)
 
     def other(self, event: Event) -> None:
@@ -360,11 +360,6 @@ class Session:
 
 def _refuses(word: str) -> bool:
     return any(part in word.lower() for part in _REFUSED)
-
-
-def _number(fields: Fields, name: str) -> int:
-    raw = bytes(fields.get(name, b""))
-    return int(raw) if raw.isdigit() and len(raw) < _DIGITS else 0
 
 
 _Tell = Callable[[Session, Event], None]

@@ -22,6 +22,7 @@ _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _encode = msgspec.json.Encoder().encode
 _NULL = b"null"
+_DIGITS = 19  # of a number that 64 bits may not hold
 _TRUE = msgspec.Raw(b"true")
 _BLANK = re.compile(rb"\s*")
 
@@ -86,6 +87,13 @@ def text(fields: Fields, *names: str) -> str:
     if data[:1] == b'"':
         return text_of(raw)
     return data.decode("utf-8", "replace") if data[:1] not in (b"{", b"[") else ""
+
+
+def whole_number(fields: Fields, *names: str) -> int:
+    """The number in the first of these fields that is there; 0 where it is none, or longer than any count."""
+    raw = present(fields, *names)
+    digits = b"" if raw is None else bytes(raw).strip(b'"')
+    return int(digits) if digits.isdigit() and len(digits) < _DIGITS else 0
 
 
 def is_text(raw: Payload) -> bool:

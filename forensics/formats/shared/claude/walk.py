@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.build import Lane, Spot
+from forensics.core.build import Spot
 from forensics.core.evidence import Severity
 from forensics.core.findings import finding
 from forensics.core.jsonvalue import text_of
@@ -15,10 +15,13 @@ from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import NOWHERE, Boundary, Payload, StepKind
 from forensics.formats.shared.claude.hidden import hidden_in, is_a_turn, suspect
-from forensics.formats.shared.claude.history import Again, Chain, digest_of, is_result
+from forensics.formats.shared.claude.history import Again, Chain, is_result
+from forensics.formats.shared.claude.lanes import MAIN, Lanes, Open, trace_id
 from forensics.formats.shared.claude.lines import Record, read_line, read_record
 from forensics.formats.shared.claude.outcomes import INTERRUPTION, outcome
+from forensics.formats.shared.claude.tokens import Tokens
 from forensics.formats.shared.fields import Fields, fields_of, is_text, is_true, present, text
+from forensics.formats.shared.json_lines import faults_of
 from forensics.formats.shared.messages.vocabulary import joined
 
 if TYPE_CHECKING:
@@ -26,28 +29,11 @@ if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder
     from forensics.formats.shared.lines import Line
 
-MAIN = "main"
-_DIGITS = 16  # a count of tokens with as many is none
 _LARGE = 1 << 20  # bytes of a record that are named as large
 _SUB_AGENT_TOOLS = frozenset({"Task", "Agent"})
 _SURROUNDINGS = ("cwd", "gitBranch", "sessionId", "session_id")  # where the run began, as its first record says
 _MCP = "mcp__"
-_UNNAMED = "default"  # what the SDK sends before it knows the session
 _CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
-
-
-class _Open(msgspec.Struct):
-    """A lane while the session is read, with its latest turn: the `message.id` that its pieces share, what they said,
-    how many calls they asked for and how they say that they ended.
-    """
-
-    lane: Lane
-    turn: int = NOWHERE
-    message: str = ""
-    texts: list[Payload] = []
-    spot: Spot = Spot(NOWHERE)
-    asked: int = 0
-    stop: str = ""
 
 
 class Session:
@@ -57,14 +43,10 @@ class Session:
         self.build = build
         self.builder: TraceBuilder | None = None
         self.early: list[tuple[Record, Spot]] = []
-        self.open: dict[str, _Open] = {}
+        self.lanes = Lanes()
         self.again = Again()
         self.chain = Chain()
-        self.roots: dict[str, str] = {}
-        self.chains = 0
-        self.starts: dict[str, int] = {}
-        self.prompts: dict[bytes, int] = {}
-        self.usage: dict[str, tuple[int, int]] = {}
+        self.tokens = Tokens(build.counts)
         self.ended: bool | None = None
         self.suspects: list[tuple[Payload, Spot]] = []
 
@@ -115,7 +97,7 @@ class Session:
         """Tell a record; what stands before the first that names the session waits for its name."""
         self.build.counts.records += 1
         if self.builder is None:
-            name = _trace_id(record.fields)
+            name = trace_id(record.fields)
             if not name:
                 self.early.append((record, spot))
                 return
@@ -129,12 +111,12 @@ class Session:
         self.early.clear()
 
     def _tell(self, record: Record, spot: Spot) -> None:
-        tainted = self._faults(record, spot)
+        tainted = faults_of(record.faults, spot, self.build)
         fields, trace = record.fields, self._builder().trace
         if not trace.surroundings and not trace.calls:
             trace.surroundings = [fields[name] for name in _SURROUNDINGS if name in fields]
         spot = Spot(spot.place, spot.pointer, nanoseconds(present(fields, "timestamp")))
-        if self.again.is_again(record, self._waits):
+        if self.again.is_again(record, self.lanes.wait_for):
             self.again.note(self.build.places.locator(spot.place, spot.pointer))
             return
         if self.chain.note(record):
@@ -160,18 +142,6 @@ class Session:
                 message = "a call or a result stands in a part of a record that is not read"
                 self._builder().gap("evidence_gap", message, spot)
 
-    def _faults(self, record: Record, spot: Spot) -> str | None:
-        """Note what the record says in two ways; lone surrogates are named once, they harm nothing here."""
-        loud = tuple(f for f in record.faults if f.code != "lone_surrogate")
-        if len(loud) < len(record.faults):
-            message = "texts with lone surrogates (bytes of another encoding); each is kept and shown as an escape"
-            self.build.once("lone_surrogate", message, spot, severity=Severity.INFO)
-        return self.build.faults(loud, spot)
-
-    def _waits(self, call_id: str) -> bool:
-        """Whether a call with that id has no answer yet, in any lane."""
-        return any(one.lane.unshown.with_id(call_id) is not None for one in self.open.values())
-
     def close(self) -> None:
         """Tell what can be told only at the end."""
         if self.builder is None:
@@ -179,7 +149,7 @@ class Session:
                 self._begin("session")
             else:
                 return
-        for one in self.open.values():
+        for one in self.lanes:
             self._end_turn(one)
         self.again.tell(self.build)
         self._tell_hidden()
@@ -193,44 +163,6 @@ class Session:
         assert self.builder is not None  # noqa: S101 - a record is told only after the trace has begun
         return self.builder
 
-    # lanes -------------------------------------------------------------------------------------------------------
-
-    def _lane(self, record: Record, spot: Spot) -> _Open:
-        """The lane of a record, begun with a step of its own where it is that of a sub-agent."""
-        name = self._agent(record)
-        one = self.open.get(name)
-        if one is None:
-            one = self.open[name] = _Open(self._builder().lane(name, name))
-            if name != MAIN and MAIN in self.open:
-                parent = self._asked_for(record)
-                self._builder().step(StepKind.AGENT, spot, name=name, agent=name, parent=parent)
-        return one
-
-    def _agent(self, record: Record) -> str:
-        """Whose record it is: the main agent's, or a sub-agent's by its id, its call, or the root of its side chain."""
-        under = text(record.fields, "parent_tool_use_id")
-        if under:
-            return f"agent-{under}"
-        if not record.aside:
-            return MAIN
-        agent = text(record.fields, "agentId")
-        if agent:
-            return f"agent-{agent}"
-        if not record.parent or not self.chains:
-            self.chains += 1
-        name = self.roots.get(record.parent, f"sidechain-{self.chains}")
-        self.roots[record.uuid] = name
-        return name
-
-    def _asked_for(self, record: Record) -> int:
-        """The step of the call that started a sub-agent: by its recorded id, else by the words of the prompt."""
-        called = text(record.fields, "parent_tool_use_id", "parentToolUseID")
-        if called:
-            return self.starts.get(called, NOWHERE)
-        content = record.content
-        said = "" if content is None or not is_text(content) else text_of(content)
-        return self.prompts.get(_prompt_key(said), NOWHERE)
-
     # what the model said -----------------------------------------------------------------------------------------
 
     def assistant(self, record: Record, spot: Spot, tainted: str | None) -> None:
@@ -240,7 +172,7 @@ class Session:
         if model == "<synthetic>" and not calls:
             self._synthetic(record, spot)
             return
-        one = self._lane(record, spot)
+        one = self.lanes.of(record, spot, self._builder())
         key = text(record.message, "id") or text(record.fields, "requestId")
         if not key or key != one.message:
             self._end_turn(one)
@@ -250,9 +182,9 @@ class Session:
                 self._builder().trace.named_turns.add(turn)
         one.stop = text(record.message, "stop_reason") or one.stop
         self._say(one, record, spot, tainted)
-        self._count(key, record.message)
+        self.tokens.of_message(key, record.message)
 
-    def _say(self, one: _Open, record: Record, spot: Spot, tainted: str | None) -> None:
+    def _say(self, one: Open, record: Record, spot: Spot, tainted: str | None) -> None:
         content = record.content
         if content is not None and is_text(content):
             one.texts.append(content)
@@ -265,7 +197,7 @@ class Session:
             else:
                 one.texts.extend(_words(raw, fields))
 
-    def _ask(self, one: _Open, fields: Fields, spot: Spot, tainted: str | None) -> None:
+    def _ask(self, one: Open, fields: Fields, spot: Spot, tainted: str | None) -> None:
         tool, call_id = text(fields, "name"), text(fields, "id") or None
         arguments = present(fields, "input")
         if call_id and self._asked_already(one, tool, call_id, arguments):
@@ -284,16 +216,15 @@ class Session:
         )
         if tool in _SUB_AGENT_TOOLS and arguments is not None:
             step = self._builder().trace.calls[row].step
-            self.starts[call_id or ""] = step
-            self.prompts[_prompt_key(text(fields_of(arguments), "prompt"))] = step
+            self.lanes.started(call_id or "", text(fields_of(arguments), "prompt"), step)
 
-    def _asked_already(self, one: _Open, tool: str, call_id: str, arguments: Payload | None) -> bool:
+    def _asked_already(self, one: Open, tool: str, call_id: str, arguments: Payload | None) -> bool:
         """Whether an earlier piece of this turn asked for this very call."""
         calls = self._builder().trace.calls
         held = (calls[row] for row in one.lane.calls.get(call_id, ()))
         return any(c.turn == one.turn and c.tool == tool and c.arguments == arguments for c in held)
 
-    def _end_turn(self, one: _Open) -> None:
+    def _end_turn(self, one: Open) -> None:
         if one.turn < 0:
             return
         builder = self._builder()
@@ -307,28 +238,14 @@ class Session:
     def _synthetic(self, record: Record, spot: Spot) -> None:
         failed = is_true(record.fields, "isApiErrorMessage")
         kind = StepKind.ERROR if failed else StepKind.OTHER
-        one = self._lane(record, spot)
+        one = self.lanes.of(record, spot, self._builder())
         self._builder().step(kind, spot, name="synthetic", agent=one.lane.agent, payload=_said(record))
-
-    def _count(self, key: str, message: Fields) -> None:
-        """Tokens, once for each message: its pieces repeat the usage, the last with the final numbers."""
-        usage = present(message, "usage")
-        if usage is None:
-            return
-        fields = fields_of(usage)
-        now = (_number(fields, "input_tokens"), _number(fields, "output_tokens"))
-        before = self.usage.get(key, (0, 0))
-        counts = self.build.counts
-        counts.input_tokens += max(0, now[0] - before[0])
-        counts.output_tokens += max(0, now[1] - before[1])
-        if key:
-            self.usage[key] = (max(now[0], before[0]), max(now[1], before[1]))
 
     # what the model was shown ------------------------------------------------------------------------------------
 
     def user(self, record: Record, spot: Spot, tainted: str | None) -> None:
         """What the model is shown: results to their calls, then what the person or the harness said."""
-        one = self._lane(record, spot)
+        one = self.lanes.of(record, spot, self._builder())
         results = [index for index, kind in enumerate(record.kinds) if is_result(kind)]
         for index in results:
             at = spot.down(f"/message/content/{index}")
@@ -344,7 +261,7 @@ class Session:
         if summary:
             self._compacted(step, spot)
 
-    def _answer(self, one: _Open, fields: Fields, spot: Spot, marks: Fields, tainted: str | None) -> None:
+    def _answer(self, one: Open, fields: Fields, spot: Spot, marks: Fields, tainted: str | None) -> None:
         told = outcome(fields, present(marks, "toolUseResult", "tool_use_result"), marks)
         self._builder().show(
             one.lane,
@@ -389,7 +306,7 @@ class Session:
     def attachment(self, record: Record, spot: Spot, tainted: str | None) -> None:
         """What the harness put before the model beside the conversation: files, reminders, queued prompts."""
         del tainted
-        one = self._lane(record, spot)
+        one = self.lanes.of(record, spot, self._builder())
         shown = present(record.fields, "attachment")
         name = "attachment" if shown is None or is_text(shown) else text(fields_of(shown), "type") or "attachment"
         self._builder().step(StepKind.SYSTEM, spot, name=name, agent=one.lane.agent, payload=shown)
@@ -410,7 +327,7 @@ class Session:
         self._sub_agent(record, data, one, spot.down("/data/message"), tainted)
 
     def _sub_agent(self, record: Record, data: Fields, inner: Record, spot: Spot, tainted: str | None) -> None:
-        if self.again.is_again(inner, self._waits):
+        if self.again.is_again(inner, self.lanes.wait_for):
             self._builder().step(StepKind.OTHER, spot, name="agent_progress", agent=MAIN)
             return
         marks = {name: record.fields[name] for name in ("parentToolUseID",) if name in record.fields}
@@ -424,11 +341,7 @@ class Session:
         self.bookkeeping(record, spot, tainted)
         failed = is_true(record.fields, "is_error")
         self.ended = not failed and text(record.fields, "subtype") == "success"
-        usage = present(record.fields, "usage")
-        if usage is not None:
-            counts, fields = self.build.counts, fields_of(usage)
-            counts.input_tokens = max(counts.input_tokens, _number(fields, "input_tokens"))
-            counts.output_tokens = max(counts.output_tokens, _number(fields, "output_tokens"))
+        self.tokens.of_run(record.fields)
 
 
 _Tell = Callable[[Session, Record, Spot, "str | None"], None]
@@ -443,17 +356,6 @@ _KINDS: dict[str, _Tell] = {
 
 
 # small things --------------------------------------------------------------------------------------------------------
-
-
-def _trace_id(fields: Fields) -> str:
-    """The session, and the sub-agent where the file is that of one."""
-    session = text(fields, "sessionId", "session_id")
-    if session == _UNNAMED:
-        return ""
-    agent = text(fields, "agentId")
-    if session and agent and is_true(fields, "isSidechain"):
-        return f"{session}.agent-{agent}"
-    return session
 
 
 def _is_call(kind: str) -> bool:
@@ -491,12 +393,3 @@ def _said(record: Record) -> Payload | None:
 
 def _is_interruption(said: Payload | None) -> bool:
     return said is not None and text_of(said).startswith(INTERRUPTION)
-
-
-def _prompt_key(prompt: str) -> bytes:
-    return digest_of(prompt.strip().encode("utf-8", "surrogatepass")) if prompt.strip() else b""
-
-
-def _number(fields: Fields, name: str) -> int:
-    raw = bytes(fields.get(name, b""))
-    return int(raw) if raw.isdigit() and len(raw) < _DIGITS else 0

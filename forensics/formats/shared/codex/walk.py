@@ -30,6 +30,7 @@ from forensics.formats.shared.fields import (
     items_of,
     present,
     text,
+    whole_number,
 )
 from forensics.formats.shared.messages.telling import doubts_of, tool_facts
 from forensics.formats.shared.messages.vocabulary import joined, parse_message
@@ -46,7 +47,6 @@ _SUB_AGENTS = frozenset({"spawn_agent", "spawn_agents_on_csv"})
 _COMPACTED = frozenset({"compaction", "context_compaction", "compaction_summary"})
 _NO_ITEMS = frozenset({"ghost_snapshot", "compaction_trigger"})
 _UNNAMED = "session"
-_DIGITS = 16
 
 
 class Rollout:
@@ -327,8 +327,8 @@ class Rollout:
         total = present(fields_of(info), "total_token_usage") if info is not None else None
         if total is not None:
             counts, used = self.build.counts, fields_of(total)
-            counts.input_tokens = max(counts.input_tokens, _number(used, "input_tokens"))
-            counts.output_tokens = max(counts.output_tokens, _number(used, "output_tokens"))
+            counts.input_tokens = max(counts.input_tokens, whole_number(used, "input_tokens"))
+            counts.output_tokens = max(counts.output_tokens, whole_number(used, "output_tokens"))
 
     # the end -----------------------------------------------------------------------------------------------------
 
@@ -423,11 +423,6 @@ def _server(tool: str) -> str | None:
     if not tool.startswith(_MCP):
         return None
     return tool.removeprefix(_MCP).partition("__")[0] or None
-
-
-def _number(fields: Fields, name: str) -> int:
-    raw = bytes(fields.get(name, b""))
-    return int(raw) if raw.isdigit() and len(raw) < _DIGITS else 0
 
 
 _Tell = Callable[[Rollout, "Payload", Spot, "str | None"], None]

@@ -16,7 +16,7 @@ from forensics.core.jsonvalue import raw
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import Boundary, StepKind
-from forensics.formats.shared.fields import Fields, call_marks, fields_of, items_of, present, text
+from forensics.formats.shared.fields import Fields, call_marks, fields_of, items_of, present, text, whole_number
 from forensics.formats.shared.inspect_logs.sample import Sample, failure_of
 from forensics.formats.shared.messages.exchanges import Exchanges
 from forensics.formats.shared.messages.telling import Offers, tell
@@ -168,8 +168,8 @@ class SampleWalk:
 
     def _count(self, fields: Fields) -> None:
         usage = fields_of(fields_of(fields.get("output", _NOTHING)).get("usage", _NOTHING))
-        self.build.counts.input_tokens += _number(usage, "input_tokens")
-        self.build.counts.output_tokens += _number(usage, "output_tokens")
+        self.build.counts.input_tokens += whole_number(usage, "input_tokens")
+        self.build.counts.output_tokens += whole_number(usage, "output_tokens")
 
     def tool(self, fields: Fields, spot: Spot, where: str) -> None:
         """A tool that ran, with what happened inside it."""
@@ -303,11 +303,6 @@ class SampleWalk:
                 self.builder.trace.ended_normally = False
         if self.builder.trace.ended_normally is None and "scores" in fields and "output" in fields:
             self.builder.trace.ended_normally = True
-
-
-def _number(fields: Fields, name: str) -> int:
-    told = present(fields, name)
-    return int(bytes(told)) if told is not None and bytes(told).isdigit() else 0
 
 
 def _holds_a_turn(events: list[Payload]) -> bool:

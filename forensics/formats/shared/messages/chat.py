@@ -13,7 +13,7 @@ from forensics.core.jsonvalue import decode
 from forensics.core.trace import StepKind
 from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.document import find_document, note_cut
-from forensics.formats.shared.fields import Fields, call_marks, fields_of, items_of, opens_with, present
+from forensics.formats.shared.fields import Fields, call_marks, fields_of, items_of, opens_with, whole_number
 from forensics.formats.shared.json_lines import json_values
 from forensics.formats.shared.lines import plain_start
 from forensics.formats.shared.messages.conversation import (
@@ -183,15 +183,10 @@ class ChatWalk:
     def _usage(self, one: Conversation) -> None:
         usage = fields_of(one.usage) if one.usage is not None else {}
         counts = self.build.counts
-        counts.input_tokens += _number(usage, "prompt_tokens", "input_tokens", "promptTokenCount", "inputTokens")
-        counts.output_tokens += _number(
+        counts.input_tokens += whole_number(usage, "prompt_tokens", "input_tokens", "promptTokenCount", "inputTokens")
+        counts.output_tokens += whole_number(
             usage, "completion_tokens", "output_tokens", "candidatesTokenCount", "outputTokens"
         )
-
-
-def _number(fields: Fields, *names: str) -> int:
-    raw = present(fields, *names)
-    return int(bytes(raw)) if raw is not None and bytes(raw).isdigit() else 0
 
 
 def _are_conversations(items: list[Payload]) -> bool:

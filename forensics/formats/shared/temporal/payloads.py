@@ -17,6 +17,8 @@ from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of
 NULL = msgspec.Raw(b"null")
 _PREFIX = "EVENT_TYPE_"
 
+_DIGITS = 19  # of a number that 64 bits may not hold
+
 
 class Event(msgspec.Struct, frozen=True):
     """One event: its number, its kind (`activity_task_scheduled`), its attributes by names in snake case, and when."""
@@ -33,7 +35,7 @@ class Event(msgspec.Struct, frozen=True):
     def number_of(self, *names: str) -> int:
         """The number in the first of these attributes (an event's number may be text); -1 where there is none."""
         told = self.text(*names)
-        return int(told) if told.isascii() and told.isdigit() else -1
+        return int(told) if told.isascii() and told.isdigit() and len(told) < _DIGITS else -1
 
     def member(self, name: str, inner: str) -> str:
         """The text of a member of an attribute: the name of a type."""

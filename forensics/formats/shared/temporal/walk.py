@@ -18,7 +18,7 @@ from forensics.core.findings import finding
 from forensics.core.jsonvalue import canonical, value_of
 from forensics.core.sanitise import one_line
 from forensics.core.trace import Boundary, Payload, StepKind
-from forensics.formats.shared.fields import fields_of, present, text
+from forensics.formats.shared.fields import fields_of, present, text, whole_number
 from forensics.formats.shared.messages.conversation import Conversation
 from forensics.formats.shared.messages.exchanges import Exchanges
 from forensics.formats.shared.messages.telling import Offers
@@ -251,8 +251,8 @@ class HistoryWalk:
     def _count(self, answer: Answer) -> None:
         usage = snake(fields_of(answer.usage)) if answer.usage is not None else {}
         counts = self.build.counts
-        counts.input_tokens += _number(text(usage, "input_tokens", "prompt_token_count"))
-        counts.output_tokens += _number(text(usage, "output_tokens", "candidates_token_count"))
+        counts.input_tokens += whole_number(usage, "input_tokens", "prompt_token_count")
+        counts.output_tokens += whole_number(usage, "output_tokens", "candidates_token_count")
 
     # the workflow ----------------------------------------------------------------------------------------------------
 
@@ -303,10 +303,6 @@ def _fits(asked: Payload | None, given: Payloads) -> bool:
 def _instructions(prompt: tuple[Message, ...]) -> str:
     """Who asks: the agent by its instructions."""
     return next((message.key.hex() for message in prompt if message.role == "system"), "")
-
-
-def _number(told: str) -> int:
-    return int(told) if told.isascii() and told.isdigit() else 0
 
 
 _SILENT = ("workflow_task_", "timer_", "upsert_", "activity_task_cancel_requested")
