@@ -1,13 +1,12 @@
 """What did the run of a trace ask, and what was it answered? Its model turns and boundary calls as recordings.
 
 A turn's request is what the model had been shown since its last turn, with a digest of all that came before: equal
-requests are those with equal histories, and a long trace stays as small as it is. Lanes are agents: which of two
-conversations of one agent a step belongs to is not recorded in a trace.
+requests are those with equal histories, and a long trace stays as small as it is. Lanes are agents: a trace does not
+say to which of two conversations of one agent a step belongs.
 """
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,6 +14,7 @@ import msgspec
 from forensics.analysis.decide import not_injectable
 from forensics.core.jsonvalue import canonical, value_of
 from forensics.core.trace import Boundary, Outcome, StepKind
+from forensics.replay.prompts import Prompts
 from forensics.replay.recordings import MODEL, TOOL, Record, Recording, Request
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ _SHOWN = frozenset(
     {StepKind.SYSTEM, StepKind.USER, StepKind.TOOL_RESULT, StepKind.APPROVAL, StepKind.MEMORY, StepKind.HANDOFF}
 )
 _UNSETTLED = frozenset({Outcome.ABSENT, Outcome.INDETERMINATE})
+_SILENT = "what the model said was not captured"
+_UNASKED = "what the model was shown is not recorded"
 _FAILED = frozenset({Outcome.FAILED, Outcome.DENIED})
 
 
@@ -43,7 +45,7 @@ def trace_requests(trace: Trace) -> tuple[Request, ...]:
     gap = _hiding(trace)
     doubt = f"a gap may hide a request ({gap})" if gap else ""
     requests = (recording.request for recording in _recordings(trace, ""))
-    return tuple(msgspec.structs.replace(one, doubt=doubt) for one in requests)
+    return tuple(msgspec.structs.replace(one, doubt=one.doubt or doubt) for one in requests)
 
 
 def _hiding(trace: Trace) -> str:
@@ -52,45 +54,22 @@ def _hiding(trace: Trace) -> str:
 
 
 def _recordings(trace: Trace, doubt: str) -> Iterator[Recording]:
-    lanes: dict[str, _Shown] = {}
+    shown = Prompts()
     asked = _calls_by_turn(trace)
     silent = set(trace.silent_turns)
     for step in trace.steps():
-        shown = lanes.setdefault(step.agent, _Shown())
         if step.kind is StepKind.MODEL and step.turn is not None:
             answer = _answer(step, asked.get(step.turn, []))
             yield _turn(
-                step, shown, answer, "what the model said was not captured" if step.turn in silent else "", doubt
+                step, shown.request(step.agent, step.name), answer, _SILENT if step.turn in silent else "", doubt
             )
-            shown.said(answer)
+            shown.said(step.agent, answer)
         elif step.kind is StepKind.TOOL_CALL and step.call is not None:
             call = trace.calls[step.call]
             if call.step == step.index and call.again_of < 0 and call.boundary is not Boundary.PROVIDER_TOOL:
                 yield _call(trace, call, step, doubt)
         elif step.kind in _SHOWN:
-            shown.take({"kind": step.kind.label, "says": _value(step.payload)})
-
-
-class _Shown:
-    """What an agent's model was shown: since its last turn in full, before that by a digest."""
-
-    def __init__(self) -> None:
-        self.fresh: list[Any] = []
-        self._before = hashlib.sha256()
-
-    def take(self, item: Any) -> None:
-        """Something is shown to the model."""
-        self.fresh.append(item)
-
-    def request(self, model: str) -> dict[str, Any]:
-        """What the next turn is asked."""
-        named = {"model": model} if model else {}
-        return {**named, "shown": self.fresh, "before": f"sha256:{self._before.hexdigest()}"}
-
-    def said(self, answer: Any) -> None:
-        """The model answered."""
-        self._before.update(canonical([self.fresh, answer]))
-        self.fresh = []
+            shown.take(step.agent, {"kind": step.kind.label, "says": _value(step.payload)})
 
 
 def _calls_by_turn(trace: Trace) -> dict[int, list[Call]]:
@@ -106,15 +85,17 @@ def _answer(step: Step, calls: list[Call]) -> dict[str, Any]:
     return {"text": _value(step.payload), "calls": said}
 
 
-def _turn(step: Step, shown: _Shown, answer: Any, missing: str, doubt: str) -> Recording:
+def _turn(step: Step, asked: dict[str, Any], answer: Any, missing: str, doubt: str) -> Recording:
+    known = bool(asked["shown"] or asked["before"])
     request = Request(
         kind=MODEL,
-        value=shown.request(step.name),
+        value=asked,
         locator=step.locator,
         lane=step.agent or None,
+        doubt="" if known else _UNASKED,
         step=step.index,
     )
-    return Recording(request=request, answer=answer, missing=missing, doubt=doubt)
+    return Recording(request=request, answer=answer, missing=missing, doubt=request.doubt or doubt)
 
 
 def _call(trace: Trace, call: Call, step: Step, doubt: str) -> Recording:

@@ -9,13 +9,23 @@ import pytest
 
 from forensics.api import Options
 from forensics.api_match import match
+from forensics.core.build import Spot
+from forensics.core.evidence import Evidence
+from forensics.core.jsonvalue import raw
+from forensics.core.reading import EvidenceBuilder
+from forensics.core.trace import StepKind
 from forensics.errors import ConfigurationError
+from forensics.replay.dry_run import dry_run
+from forensics.replay.gate import Status
+from forensics.replay.traced import trace_record, trace_requests
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from forensics.api_match import Matched
+    from forensics.core.trace import Trace
+    from forensics.replay.dry_run import Matching
 
 RERUN = "b8e63f8cbf6c25fa4a3ea78ce086851c"
 TRACES = (
@@ -112,11 +122,9 @@ def test_calls_of_one_turn_may_come_in_any_order(dry: Callable[[Any, Any], Match
     assert {f.code for f in matched.matching.findings} == {"parallel_order_differs"}
 
 
-def test_a_trace_that_was_not_chosen_is_asked_for(samples: Path, tmp_path: Path) -> None:
-    both = tmp_path / "both.jsonl"
-    both.write_text(
-        "".join(json.dumps({"type": "model", "text": "x", "trace": name}) + "\n" for name in ("run-a", "run-b"))
-    )
+def test_a_trace_that_was_not_chosen_is_asked_for(write: Any) -> None:
+    turns = ({"type": "user", "text": "go"}, {"type": "model", "text": "x"})
+    both = write("both.jsonl", [{**turn, "trace": name} for name in ("run-a", "run-b") for turn in turns])
     with pytest.raises(ConfigurationError) as raised:
         match(both, both)
     assert "--trace ID: run-a, run-b" in raised.value.hint
@@ -132,3 +140,51 @@ def test_a_prompt_with_another_history_is_another_request(dry: Callable[[Any, An
     matched = dry(run, write("other", other))
     assert matched.matching.stop == 0
     assert matched.matching.nearest[0].pointer == "/shown/0/says"
+
+
+Row = tuple[str, str]
+
+
+def traced(*rows: Row) -> Trace:
+    """A trace of these rows: what a user said to all ("", text), and turns of an agent (agent, text)."""
+    build = EvidenceBuilder(Evidence(0, "x", "", 0, "test"), records_calls=True)
+    builder = build.trace("t")
+    for agent, text in rows:
+        spot = Spot(build.places.add(line=1))
+        if agent:
+            builder.turn(builder.lane(agent, agent), spot, text=raw(text))
+        else:
+            builder.step(StepKind.USER, spot, payload=raw(text))
+    return build.finish().traces[0]
+
+
+def between(recorded: tuple[Row, ...], asked: tuple[Row, ...]) -> Matching:
+    return dry_run(trace_record(traced(*recorded)), trace_requests(traced(*asked)))
+
+
+RUN = (("", "go"), ("a", "1"), ("b", "2"), ("", "on"), ("b", "3"))
+
+
+def test_what_no_agent_stands_at_was_shown_to_all() -> None:
+    assert between(RUN, RUN).stop is None
+    for place, stop in ((0, 0), (3, 2)):
+        matching = between(RUN, (*RUN[:place], ("", "stop"), *RUN[place + 1 :]))
+        assert (matching.stop, matching.nearest[0].pointer) == (stop, "/shown/0/says")
+
+
+def test_which_agent_is_first_does_not_change_what_it_was_shown() -> None:
+    matching = between(RUN[:3], (RUN[0], RUN[2], RUN[1]))
+    assert [reply.row for reply in matching.replies] == [1, 0]
+    assert matching.findings == ()
+
+
+def test_a_turn_of_which_no_prompt_is_recorded_is_not_served() -> None:
+    (reply,) = between((("a", "1"),), (("a", "1"),)).replies
+    assert (reply.status, reply.because) == (Status.AMBIGUOUS, "what the model was shown is not recorded")
+
+
+def test_what_is_long_past_counts_by_its_digest() -> None:
+    run = (*(("", str(n)) for n in range(60)), ("a", "x"))
+    matching = between(run, (("", "other"), *run[1:]))
+    assert len(matching.requests[0].value["shown"]) == 20
+    assert matching.nearest[0].pointer == "/before"
