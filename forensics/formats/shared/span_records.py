@@ -14,6 +14,7 @@ import msgspec
 
 from forensics.core.findings import finding
 from forensics.core.jsonvalue import decode, text_of
+from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import NOWHERE, Payload
 from forensics.formats.shared.any_value import KeyValue, plain
@@ -44,6 +45,7 @@ _KIND_WORDS = {"UNSPECIFIED": 0, "INTERNAL": 1, "SERVER": 2, "CLIENT": 3, "PRODU
 _KIND_ATTRIBUTES = ("span.kind", "aws.span.kind")
 _FAILED = frozenset({"2", "ERROR", "STATUS_CODE_ERROR", "STATUSCODE.ERROR"})
 _COLUMN = "attributes."
+_NO_ATTRIBUTES = (b"{}", b"[]", b'""', b'"{}"', b'"[]"')
 _DEEPEST = 12
 _PAIR = 2
 _key_values = msgspec.json.Decoder(list[KeyValue]).decode
@@ -77,6 +79,11 @@ class SpanRecords:
         attributes, slots, flat, foreign, twice = self._sorted(loose, spot)
         context = next((fields_of(fields[name]) for name in _CONTEXTS if name in fields), {})
         recorded_id = text(fields, *_SPAN) or text(context, *_SPAN)
+        trace = self._id(text(fields, *_TRACE) or text(context, *_TRACE), spot)
+        if not loose and _holds_something_else(fields):
+            name = one_line(text(fields, *_NAME), 60)
+            message = f"a span without attributes that can be read ({name}): it may be a call"
+            self._build.gap("evidence_gap", message, spot, trace=trace or None)
         happened = (*_events(fields, spot.pointer), *logs.get(recorded_id, ()))
         told = Told(attributes, slots, happened, spot.pointer)
         kinds = {name: payload for name, payload, _ in loose if name in _KIND_ATTRIBUTES}
@@ -86,7 +93,7 @@ class SpanRecords:
             spread = told.spread
         start, end = self._times(fields, spot)
         return Span(
-            self._id(text(fields, *_TRACE) or text(context, *_TRACE), spot),
+            trace,
             self._id(recorded_id, spot),
             self._id(_parent(fields), spot),
             text(fields, *_NAME),
@@ -193,6 +200,12 @@ def _attributes_of(fields: Fields) -> list[Loose]:
     if kind is not None and is_text(kind) and text_of(kind).upper().removeprefix("SPAN_KIND_") not in _KIND_WORDS:
         found.append(("openinference.span.kind", kind, "/span_kind" if "span_kind" in fields else "/spanKind"))
     return found
+
+
+def _holds_something_else(fields: Fields) -> bool:
+    """Whether a record does not say itself that its span has no attributes (`"attributes": {}`)."""
+    held = present(fields, "attributes", "tags")
+    return held is None or bytes(held) not in _NO_ATTRIBUTES
 
 
 def _of_holder(held: Payload, pointer: str) -> Iterator[Loose]:

@@ -391,3 +391,27 @@ def test_strange_records_end_in_no_traceback(tmp_path: Path, read: Read, strange
     path = tmp_path / "evidence"
     path.write_text(json.dumps([*flat(), strange]), encoding="utf-8")
     assert read(path).counts.spans == 4
+
+
+@pytest.mark.parametrize("make", [flat, console])
+@pytest.mark.parametrize(
+    ("held", "hides"), [(None, True), ([{"a": 1}], True), ("nonsense", True), (7, True), ({}, False), ([], False)]
+)
+def test_a_span_whose_attributes_can_not_be_read_may_be_a_call(
+    tmp_path: Path,
+    read: Read,
+    make: Callable[[], list[dict[str, Any]]],
+    held: Any,
+    hides: bool,  # noqa: FBT001
+) -> None:
+    """One that says itself that it has none is a span of no interest; `held` null stands for the member missing too."""
+    spans = make()
+    spans.append({**spans[-1], "name": "wipe", "attributes": held})
+    for key, holder in (("span_id", spans[-1]), ("span_id", spans[-1].get("context", {}))):
+        if key in holder:
+            fresh = {**holder, key: str(holder[key]).replace("c3", "d4")}
+            spans[-1] = fresh if holder is spans[-1] else {**spans[-1], "context": fresh}
+    path = tmp_path / "evidence"
+    path.write_text(json.dumps(spans), encoding="utf-8")
+    (trace,) = read(path).traces
+    assert [gap.code for gap in trace.gaps if gap.hides] == (["evidence_gap"] if hides else [])
