@@ -134,6 +134,29 @@ def codex(path: Path) -> list[list[Call]]:
     return [[(c["tool"], c["arguments"], plain(c["result"]["content"][0]["text"])) for c in calls]]
 
 
+def atif(path: Path) -> list[list[Call]]:
+    """Calls of an ATIF trajectory that was made of a Codex rollout, with its names and what it puts before a result."""
+    steps = json.loads(path.read_bytes())["steps"]
+    results = {r["source_call_id"]: r["content"] for s in steps for r in s.get("observation", {}).get("results", ())}
+    calls = [call for step in steps for call in step.get("tool_calls", ())]
+    told = {key: plain(said.partition("\nOutput:\n")[2]) for key, said in results.items()}
+    return [[(c["function_name"], c["arguments"], told.get(c["tool_call_id"])) for c in calls]]
+
+
+def as_codex_shows_it() -> scenarios.Scenario:
+    """The pager incident with the names that Codex offers, a text that a tool returned as an object."""
+    scenario = scenarios.pager()
+    tools = [replace(tool, name=tool.name.replace(".", "_")) for tool in scenario.tools]
+    turns = [replace(t, calls=tuple((n.replace(".", "_"), a) for n, a in t.calls)) for t in scenario.turns]
+    wrapped = [replace(t, run=wrapping(t.run)) if t.name == "incident_annotate" else t for t in tools]
+    return replace(scenario, tools=tuple(wrapped), turns=tuple(turns))
+
+
+def wrapping(run: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, its result under `result`."""
+    return lambda **arguments: {"result": run(**arguments)}
+
+
 def history(path: Path) -> list[list[Call]]:
     """Calls of the latest snapshot of a LangGraph state."""
     messages = [message["kwargs"] for message in json.loads(path.read_bytes())[0]["values"]["messages"]]
@@ -280,6 +303,7 @@ SAMPLES: dict[str, tuple[Callable[[Path], list[list[Call]]], Callable[[], scenar
     "pager.adk.json": (adk, scenarios.pager),
     "pager.agentdojo.json": (agentdojo, scenarios.pager),
     "pager.agents.json": (agents, scenarios.pager),
+    "pager.atif.json": (atif, as_codex_shows_it),
     "pager.chat.json": (chat, scenarios.pager),
     "pager.codex.jsonl": (codex, scenarios.pager),
     "pager.console.json": (printed, scenarios.pager),

@@ -143,6 +143,7 @@ AS_IT_WAS = (
     "pager.adk.json",
     "pager.agentdojo.json",
     "pager.agents.json",
+    "pager.atif.json",
     "pager.chat.json",
     "pager.codex.jsonl",
     "pager.console.json",

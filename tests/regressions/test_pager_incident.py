@@ -109,6 +109,16 @@ def test_three_records_of_the_incident_tell_the_same_story() -> None:
     assert told[0] == told[1]
 
 
+def test_a_rollout_and_what_another_project_makes_of_it_tell_the_same_calls() -> None:
+    rollout, trajectory = (trace(SAMPLES / name) for name in ("pager.codex.jsonl", "pager.atif.json"))
+    told = [
+        [(c.occurrence, c.arguments, c.result_preview, c.outcome, c.class_) for c in row.calls]
+        for row in (rollout, trajectory)
+    ]
+    assert told[0] == told[1]
+    assert [c.tool for c in rollout.calls] == [f"mcp__oncall__{c.tool}" for c in trajectory.calls]
+
+
 def test_the_shared_records_of_the_incident_tell_the_same_story() -> None:
     database = story(trace(shared("fastaiagent/pager_1.94.0.db"), ORIGINAL))
     assert story(trace(shared("fastaiagent/pager_1.94.0.json"))) == database
