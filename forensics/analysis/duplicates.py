@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.analysis.idempotency import changed_keys, is_idempotency_key
 from forensics.analysis.outcomes import failed_by_its_words, is_unanswered
 from forensics.core.classes import Classification, Effect, Source
 from forensics.core.evidence import Basis
@@ -29,21 +30,6 @@ _DOUBTFUL = frozenset({Outcome.INDETERMINATE})
 _OF_THE_TOOL = frozenset({Source.DESCRIPTION, Source.SCHEMA})
 _POSSIBLE, _MAY_HAVE = "possible_duplicate_side_effect", "may have taken effect more than once"
 _TYPED = frozenset({"chars", "keys", "keystrokes", "stdin"})
-_KEYS = frozenset(
-    [
-        "idempotency_key",
-        "idempotencykey",
-        "idempotency-key",
-        "client_token",
-        "clienttoken",
-        "request_id",
-        "requestid",
-        "client_request_id",
-        "clientrequestid",
-        "dedupe_key",
-        "deduplication_id",
-    ]
-)
 
 
 class _Around(msgspec.Struct, frozen=True):
@@ -66,7 +52,8 @@ def _around(acts: Acts) -> _Around:
 def twice(acts: Acts) -> Iterator[Finding]:
     """A finding for each group of calls that did, may have done, or ran the same thing more than once."""
     groups: dict[tuple[str, str, bytes], list[int]] = {}
-    adds = acts.calls.each(lambda kind: kind.effect in _ADDS)
+    adds = list(acts.calls.each(lambda kind: kind.effect in _ADDS))
+    yield from changed_keys(acts.trace.calls, acts.arguments_keys, adds)
     for row, (call, adding, key) in enumerate(zip(acts.trace.calls, adds, acts.arguments_keys, strict=True)):
         if adding and call.arguments is not None and call.again_of < 0:
             groups.setdefault((call.agent, call.tool, key), []).append(row)
@@ -118,7 +105,7 @@ def _repeated(acts: Acts, rows: list[int], around: _Around) -> Iterator[Finding]
 def _same_key_same_answer(acts: Acts, rows: Sequence[int]) -> bool:
     """Whether the calls carry one idempotency key and got one answer: the server may have done it once."""
     arguments = value_of(acts.trace.calls[rows[0]].arguments or msgspec.Raw(b"null"))
-    keyed = isinstance(arguments, dict) and any(k.lower() in _KEYS for k in arguments)
+    keyed = isinstance(arguments, dict) and any(map(is_idempotency_key, arguments))
     answers = {bytes(acts.trace.calls[r].result or b"") for r in rows}
     return keyed and len(answers) == 1
 
