@@ -104,7 +104,7 @@ def examine(evidence: Where | Sequence[Where], options: Options | None = None) -
         message = "evidence and inventory can't both come from standard input"
         raise ConfigurationError(message, hint="name one of them as a file")
     places = named_places(wanted)
-    with _without_cycle_collection(), under(options.limits):
+    with without_cycle_collection(), under(options.limits):
         taken: list[Examined] = []
         for place in places:
             taken.extend(_taken(place, len(taken), options))
@@ -121,7 +121,7 @@ def examine(evidence: Where | Sequence[Where], options: Options | None = None) -
 
 
 @contextlib.contextmanager
-def _without_cycle_collection() -> Iterator[None]:
+def without_cycle_collection() -> Iterator[None]:
     """Examining makes millions of small objects and next to no cycles; walking them over and over to look for some
     would take a third of the time. Reference counting goes on.
     """

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.api import Options, read
+from forensics.api import Options, read, without_cycle_collection
 from forensics.core.evidence import Severity
 from forensics.core.limits import under
 from forensics.core.sanitise import one_line
@@ -55,7 +55,12 @@ def match(
     if str(recording) == STDIN and str(requests) == STDIN:
         message = "recording and requests can't both come from standard input"
         raise ConfigurationError(message, hint="name one of them as a file")
-    with under(options.limits), open_source(str(recording)) as one, open_source(str(requests)) as other:
+    with (
+        without_cycle_collection(),
+        under(options.limits),
+        open_source(str(recording)) as one,
+        open_source(str(requests)) as other,
+    ):
         record, recorded, trace = _record(one, options)
         asked, read_of = _requests(other, requests_trace)
         one.check_unchanged()

@@ -24,18 +24,16 @@ _NAMED = 5
 
 
 class Matching(msgspec.Struct, frozen=True):
-    """Each request of a dry run with the gate's reply; `nearest` belongs to the one that was not served."""
+    """Each request of a dry run with the gate's reply. `stop` is the number of the request that was not served (None:
+    all were), and `nearest` belongs to it.
+    """
 
     record: Record
     requests: tuple[Request, ...]
     replies: tuple[Reply, ...]
+    stop: int | None
     nearest: tuple[Near, ...]
     findings: tuple[Finding, ...]
-
-    @property
-    def stop(self) -> int | None:
-        """The number of the request that was not served; None where all were."""
-        return next((n for n, reply in enumerate(self.replies) if reply.status is not Status.SERVED), None)
 
 
 def dry_run(record: Record, requests: Sequence[Request]) -> Matching:
@@ -52,7 +50,7 @@ def dry_run(record: Record, requests: Sequence[Request]) -> Matching:
         findings += _unused(gate, requests)
     else:
         findings.append(_stopped(stop, requests[stop], replies[stop], near))
-    return Matching(record, tuple(requests), replies, near, tuple(findings))
+    return Matching(record, tuple(requests), replies, stop, near, tuple(findings))
 
 
 # findings ------------------------------------------------------------------------------------------------------------
