@@ -14,7 +14,7 @@ from forensics.core.build import Spot
 from forensics.core.times import nanoseconds
 from forensics.core.trace import StepKind
 from forensics.formats.shared.document import note_cut, open_document
-from forensics.formats.shared.fields import Fields, fields_of, is_true, items_of, present, text
+from forensics.formats.shared.fields import Fields, fields_of, is_true, items_in, items_of, object_in, present, text
 from forensics.formats.shared.messages.telling import Doubts, Finder, taint, tell
 from forensics.formats.shared.messages.vocabulary import parse_message
 
@@ -55,7 +55,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     fields = fields_of(document.body)
     session = _Session(build.trace(text(fields, "id") or "session"), document)
     finder = Finder(source, build.places, document.start)
-    for at, item in enumerate(items_of(fields.get("events", _NOTHING))):
+    for at, item in enumerate(items_in(fields, "events")):
         session.event(item, f"/events/{at}", finder.place(item))
         build.counts.records += 1
     note_cut(document, build)
@@ -90,7 +90,7 @@ class _Session:
 
     def _beside(self, fields: Fields, spot: Spot, author: str) -> None:
         """What an event says besides its content: a hand-off, an error."""
-        actions = fields_of(fields.get("actions", _NOTHING))
+        actions = object_in(fields, "actions")
         target = present(actions, "transfer_to_agent", "transferToAgent")
         if target is not None:
             self.builder.step(StepKind.HANDOFF, spot.down("/actions"), agent=author, payload=target)

@@ -13,7 +13,7 @@ import msgspec
 from forensics.core.build import Execution
 from forensics.core.trace import StepKind
 from forensics.formats.shared.document import note_cut, open_document
-from forensics.formats.shared.fields import fields_of, is_text, items_of, present, text
+from forensics.formats.shared.fields import fields_of, is_text, items_in, items_of, present, text
 from forensics.formats.shared.messages.telling import Doubts, Finder, taint, tell
 from forensics.formats.shared.messages.vocabulary import joined, parse_message
 from forensics.formats.shared.spans import escape
@@ -72,7 +72,7 @@ class _Run:
 
     def tell(self, fields: Fields) -> None:
         self._injections(fields)
-        for index, raw in enumerate(items_of(fields["messages"]) if "messages" in fields else []):
+        for index, raw in enumerate(items_in(fields, "messages")):
             self._message(raw, index)
             self.told += 1
         self._end(fields)

@@ -22,7 +22,9 @@ from forensics.formats.shared.fields import (
     Fields,
     as_object,
     fields_of,
+    items_in,
     items_of,
+    object_in,
     opens_with,
     present,
     text,
@@ -103,7 +105,7 @@ def _trajectories(item: Payload, pointer: str) -> Iterator[tuple[Payload, str]]:
         yield from ((v, where) for v, where in inner if _is_trajectory(fields_of(v)))
         return
     yield item, pointer
-    for at, child in enumerate(items_of(fields.get("subagent_trajectories", _NOTHING))):
+    for at, child in enumerate(items_in(fields, "subagent_trajectories")):
         yield from _trajectories(child, f"{pointer}/subagent_trajectories/{at}")
 
 
@@ -117,7 +119,7 @@ class _Trajectory:
         self.build = build
         self.spot = spot
         self.fields = fields
-        agent = fields_of(fields.get("agent", _NOTHING))
+        agent = object_in(fields, "agent")
         self.lane = builder.lane("", text(agent, "name"))
         self.tools = present(agent, "tool_definitions")
         self.doubts = Doubts()
@@ -125,7 +127,7 @@ class _Trajectory:
     def tell(self) -> None:
         """Tell its steps in order."""
         Offers().note(self.builder, self.tools, self.spot.down("/agent/tool_definitions"))
-        for at, item in enumerate(items_of(self.fields.get("steps", _NOTHING))):
+        for at, item in enumerate(items_in(self.fields, "steps")):
             step, pointer = fields_of(item), f"/steps/{at}"
             self._check(step, at, self.spot.down(pointer))
             self._step(step, pointer)
@@ -161,7 +163,7 @@ class _Trajectory:
         self.doubts.note(self.builder, (message,), spot)
         for at, item in enumerate(results):
             self._result(fields_of(item), message, spot.down(f"{pointer}/observation/results/{at}"), len(results))
-        self._count(fields_of(step.get("metrics", _NOTHING)))
+        self._count(object_in(step, "metrics"))
 
     def _result(self, result: Fields, message: Message, spot: Spot, count: int) -> None:
         """One result: of the call that it names, else of the only call of its step."""
@@ -173,7 +175,7 @@ class _Trajectory:
             self._uncalled(result, content, spot)
             return
         row = self.builder.show(self.lane, own or None, "", content, spot.down("/content"))
-        for reference in items_of(result.get("subagent_trajectory_ref", _NOTHING)):
+        for reference in items_in(result, "subagent_trajectory_ref"):
             self._sub_agent(row, fields_of(reference), spot)
 
     def _uncalled(self, result: Fields, content: Payload | None, spot: Spot) -> None:
@@ -184,7 +186,7 @@ class _Trajectory:
         self.builder.gap(
             "evidence_gap", "something was observed that no call asked for: it may stand in the text", spot
         )
-        for reference in items_of(result.get("subagent_trajectory_ref", _NOTHING)):
+        for reference in items_in(result, "subagent_trajectory_ref"):
             self._sub_agent(-1, fields_of(reference), spot)
 
     def _sub_agent(self, row: int, reference: Fields, spot: Spot) -> None:
@@ -205,7 +207,7 @@ def _message(step: Fields, pointer: str) -> Message:
     role = _ROLES.get(text(step, "source"), text(step, "source"))
     told = {"role": raw(role), "content": step.get("message", raw(""))}
     message = parse_message(as_object(told), pointer)
-    calls = tuple(_call(fields_of(item), at) for at, item in enumerate(items_of(step.get("tool_calls", _NOTHING))))
+    calls = tuple(_call(fields_of(item), at) for at, item in enumerate(items_in(step, "tool_calls")))
     thought = present(step, "reasoning_content")
     if thought is not None and message.says_model:
         said = "" if message.text is None else text_of(message.text)

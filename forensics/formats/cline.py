@@ -13,7 +13,15 @@ from forensics.core.build import Spot
 from forensics.core.times import nanoseconds
 from forensics.core.trace import StepKind
 from forensics.formats.shared.document import note_cut, open_document
-from forensics.formats.shared.fields import Fields, fields_of, items_of, present, text, whole_number
+from forensics.formats.shared.fields import (
+    Fields,
+    fields_of,
+    items_in,
+    object_in,
+    present,
+    text,
+    whole_number,
+)
 from forensics.formats.shared.messages.telling import Doubts, Finder, taint, tell
 from forensics.formats.shared.messages.vocabulary import parse_message
 
@@ -32,7 +40,6 @@ SPANS_ARE_COMPLETE = False
 
 _MARKS = frozenset({"version", "updated_at", "agent", "messages"})
 _SUMMARY = "compaction_summary"
-_NOTHING = msgspec.Raw(b"null")
 
 
 def sniff(look: Look) -> int:
@@ -52,7 +59,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     system = present(fields, "system_prompt")
     if system is not None:
         builder.step(StepKind.SYSTEM, document.spot.down("/system_prompt"), agent=agent, payload=system)
-    for at, item in enumerate(items_of(fields.get("messages", _NOTHING))):
+    for at, item in enumerate(items_in(fields, "messages")):
         told = fields_of(item)
         pointer = f"/messages/{at}"
         spot = Spot(document.spot.place, "", nanoseconds(present(told, "ts")))
@@ -69,10 +76,10 @@ def read(source: Source, build: EvidenceBuilder) -> None:
 
 
 def _is_summary(message: Fields) -> bool:
-    return text(fields_of(message.get("metadata", _NOTHING)), "kind") == _SUMMARY
+    return text(object_in(message, "metadata"), "kind") == _SUMMARY
 
 
 def _count(message: Fields, build: EvidenceBuilder) -> None:
-    metrics = fields_of(message.get("metrics", _NOTHING))
+    metrics = object_in(message, "metrics")
     build.counts.input_tokens += whole_number(metrics, "inputTokens")
     build.counts.output_tokens += whole_number(metrics, "outputTokens")

@@ -15,7 +15,7 @@ from forensics.core.jsonvalue import decode
 from forensics.core.times import from_text
 from forensics.core.trace import NOWHERE
 from forensics.errors import CorruptEvidenceError, UnknownFormatError, UnsupportedVersionError
-from forensics.formats.shared.fields import fields_of, items_of, text
+from forensics.formats.shared.fields import fields_of, items_of, object_in, text
 from forensics.formats.shared.span_names import WANTED
 from forensics.formats.shared.span_walk import walk_spans
 from forensics.formats.shared.spans import Event, Span, say_lost_time
@@ -162,5 +162,5 @@ def _text(value: bytes) -> str:
 def _events(body: bytes) -> Iterator[Event]:
     for index, item in enumerate(items_of(body)):
         fields = fields_of(item)
-        attributes = fields_of(fields["attributes"]) if "attributes" in fields else {}
+        attributes = object_in(fields, "attributes")
         yield Event(text(fields, "name"), attributes, f"/events/{index}")

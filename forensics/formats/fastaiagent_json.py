@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from forensics.core.times import LAST, nanoseconds
 from forensics.core.trace import NOWHERE
 from forensics.formats.shared.document import note_cut, open_document
-from forensics.formats.shared.fields import Fields, fields_of, items_of, present, text
+from forensics.formats.shared.fields import Fields, fields_of, items_in, object_in, present, text
 from forensics.formats.shared.span_names import WANTED
 from forensics.formats.shared.span_walk import walk_spans
 from forensics.formats.shared.spans import Attributes, Event, Span, say_lost_time
@@ -46,13 +46,13 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     document = open_document(source, build)
     fields = fields_of(document.body)
     build.dialect = text(fields, "sdk_version") or None
-    trace = text(fields_of(fields["trace"]) if "trace" in fields else {}, "trace_id")
+    trace = text(object_in(fields, "trace"), "trace_id")
     walk_spans(list(_spans(fields, trace, document, build)), build)
     note_cut(document, build)
 
 
 def _spans(fields: Fields, trace: str, document: Document, build: EvidenceBuilder) -> Iterator[Span]:
-    for index, item in enumerate(items_of(fields["spans"]) if "spans" in fields else []):
+    for index, item in enumerate(items_in(fields, "spans")):
         told, spot = fields_of(item), document.spot.down(f"/spans/{index}")
         if not text(told, "span_id"):
             message = "a span that can't be read: it has no span_id"
@@ -123,7 +123,7 @@ def _duration(milliseconds: str) -> int:
 
 
 def _events(told: Fields, pointer: str) -> Iterator[Event]:
-    for index, item in enumerate(items_of(told["events"]) if "events" in told else []):
+    for index, item in enumerate(items_in(told, "events")):
         fields = fields_of(item)
-        attributes = fields_of(fields["attributes"]) if "attributes" in fields else {}
+        attributes = object_in(fields, "attributes")
         yield Event(text(fields, "name"), attributes, f"{pointer}/events/{index}")

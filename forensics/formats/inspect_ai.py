@@ -13,7 +13,7 @@ from forensics.core.build import Spot
 from forensics.core.sanitise import one_line
 from forensics.errors import CorruptEvidenceError, UnknownFormatError
 from forensics.formats.shared.document import document_of, note_cut, open_document
-from forensics.formats.shared.fields import fields_of, items_of, present, text
+from forensics.formats.shared.fields import fields_of, items_in, present, text
 from forensics.formats.shared.inspect_logs.walk import SampleWalk
 from forensics.formats.shared.messages.telling import taint
 from forensics.formats.shared.packed.unpacking import Budget
@@ -79,7 +79,7 @@ class _Log:
         fields = fields_of(document.body)
         self._version(fields)
         last: str | None = None
-        for at, raw in enumerate(items_of(fields["samples"]) if "samples" in fields else []):
+        for at, raw in enumerate(items_in(fields, "samples")):
             last = self._sample(raw, document.spot.down(f"/samples/{at}"), document.taint_of(raw))
         note_cut(document, self.build, last)
         self.gaps += document.cut is not None

@@ -10,7 +10,7 @@ from forensics.core.build import Spot
 from forensics.core.sanitise import one_line
 from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.chunks import documents
-from forensics.formats.shared.fields import Fields, fields_of, items_of, opens_with, present, text
+from forensics.formats.shared.fields import Fields, fields_of, items_of, object_in, opens_with, present, text
 from forensics.formats.shared.span_records import SpanRecords
 from forensics.formats.shared.span_walk import walk_spans
 
@@ -88,7 +88,7 @@ class _JaegerReader:
             self._build.unread("malformed_line", message, Spot(place, pointer))
 
     def _trace(self, trace: Fields, place: int, pointer: str, tainted: str | None) -> Iterator[Span]:
-        processes = fields_of(trace["processes"]) if "processes" in trace else {}
+        processes = object_in(trace, "processes")
         services = {name: text(fields_of(process), "serviceName") for name, process in processes.items()}
         for index, item in enumerate(items_of(trace["spans"])):
             fields = fields_of(item)
@@ -96,7 +96,7 @@ class _JaegerReader:
             if not fields:
                 self._build.unread("malformed_line", "a span that is no object", Spot(place, where))
                 continue
-            inline = fields_of(fields["process"]) if "process" in fields else {}
+            inline = object_in(fields, "process")
             service = services.get(text(fields, "processID"), "") or text(inline, "serviceName")
             yield self._maker.span(_with_end(fields), Spot(place, where), tainted, service=service)
 

@@ -16,7 +16,7 @@ from forensics.core.messages import Message, Part
 from forensics.core.trace import StepKind
 from forensics.formats.shared.document import note_cut, open_document
 from forensics.formats.shared.exit_status import tell_end
-from forensics.formats.shared.fields import Fields, fields_of, items_of, opens_with, present, text
+from forensics.formats.shared.fields import Fields, fields_of, items_in, items_of, object_in, opens_with, present, text
 from forensics.formats.shared.messages.telling import Doubts, Finder, taint, tell
 from forensics.formats.shared.messages.vocabulary import parse_message
 
@@ -60,7 +60,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     document = open_document(source, build)
     fields = fields_of(document.body) if opens_with(document.body, b"{") else {}
     listed = fields.get("messages", _NOTHING) if fields else document.body
-    info = fields_of(fields.get("info", _NOTHING))
+    info = object_in(fields, "info")
     build.dialect = text(fields, "trajectory_format") or None
     run = _Run(build.trace(text(info, "instance_id") or "run"), document, "/messages" if fields else "")
     finder = Finder(source, build.places, document.start)
@@ -116,7 +116,7 @@ def _commands(message: Message, fields: Fields) -> list[str]:
     """The commands of a turn: those that the agent notes beside it, else the one block in its words. A turn with more
     or fewer blocks is answered by an error, and nothing of it is run.
     """
-    noted = items_of(fields_of(fields.get("extra", _NOTHING)).get("actions", _NOTHING))
+    noted = items_in(object_in(fields, "extra"), "actions")
     if noted:
         return [text(fields_of(action), "command", "action") for action in noted]
     found = _COMMAND.findall("" if message.text is None else text_of(message.text))

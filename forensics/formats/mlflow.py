@@ -12,7 +12,7 @@ from forensics.core.build import Spot
 from forensics.core.jsonvalue import decode
 from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.document import note_cut, open_document
-from forensics.formats.shared.fields import fields_of, items_of, opens_with, present, text
+from forensics.formats.shared.fields import fields_of, items_of, object_in, opens_with, present, text
 from forensics.formats.shared.json_lines import json_values
 from forensics.formats.shared.lines import lines
 from forensics.formats.shared.messages.conversation import Locate, nowhere
@@ -50,14 +50,14 @@ def _is_trace(fields: Fields) -> bool:
     if listed is None:
         return False
     spans = [fields_of(item) for item in items_of(listed)[:_FIRST]]
-    info = fields_of(fields["info"]) if "info" in fields else {}
+    info = object_in(fields, "info")
     named = text(info, "trace_id", "request_id").startswith("tr-") or "trace_metadata" in info
     return named or any(_has_marks(span) for span in spans)
 
 
 def _has_marks(span: Fields) -> bool:
     """Whether a span carries the attributes that MLflow gives to each."""
-    own = fields_of(span["attributes"]) if "attributes" in span else {}
+    own = object_in(span, "attributes")
     return "mlflow.spanType" in own or "mlflow.traceRequestId" in own
 
 
@@ -108,8 +108,8 @@ class _Traces:
     def trace(self, fields: Fields, spot: Spot, tainted: str | None, locate: Locate = nowhere) -> None:
         """Note the spans of one trace; `locate` gives the place of a span that has one of its own."""
         listed = _spans_of(fields)
-        info = fields_of(fields["info"]) if "info" in fields else {}
-        metadata = fields_of(info["trace_metadata"]) if "trace_metadata" in info else {}
+        info = object_in(fields, "info")
+        metadata = object_in(info, "trace_metadata")
         self.build.dialect = self.build.dialect or text(metadata, "mlflow.trace_schema.version") or None
         items = [] if listed is None else items_of(listed)
         parents = {text(fields_of(item), "parent_span_id", "parent_id") for item in items}
@@ -124,7 +124,7 @@ class _Traces:
             self.build.gap("evidence_gap", "the trace was exported while it went on", spot, trace=name)
 
     def _span(self, told: Fields, trace: str, spot: Spot, place: int, parents: set[str]) -> None:
-        own = text(told, "span_id") or text(fields_of(told["context"]) if "context" in told else {}, "span_id")
+        own = text(told, "span_id") or text(object_in(told, "context"), "span_id")
         if not own:
             self.build.gap("malformed_line", "a span that can't be read: it has no span_id", spot, trace=trace)
             return
@@ -146,5 +146,5 @@ class _Traces:
 def _own_id(items: list[Payload]) -> str:
     """The id of the trace as its first span has it."""
     first = fields_of(items[0]) if items else {}
-    context = fields_of(first["context"]) if "context" in first else {}
+    context = object_in(first, "context")
     return hex_id(text(first, "trace_id") or text(context, "trace_id"))[0]

@@ -15,7 +15,16 @@ from forensics.core.messages import Message, Part
 from forensics.core.trace import NOWHERE, StepKind
 from forensics.formats.shared.document import note_cut, open_document
 from forensics.formats.shared.exit_status import tell_end
-from forensics.formats.shared.fields import Fields, as_object, fields_of, is_true, items_of, present, text
+from forensics.formats.shared.fields import (
+    Fields,
+    as_object,
+    fields_of,
+    is_true,
+    items_in,
+    object_in,
+    present,
+    text,
+)
 from forensics.formats.shared.messages.telling import Doubts, Finder, taint, tell
 from forensics.formats.shared.messages.vocabulary import parse_message
 
@@ -45,10 +54,10 @@ _FIRST = 8
 def sniff(look: Look) -> int:
     """95 for steps with a history, 90 for a history alone, told by what it notes beside an action."""
     fields = look.members()
-    steps = [fields_of(item) for item in items_of(fields.get("trajectory", _NOTHING))[:_FIRST]]
+    steps = [fields_of(item) for item in items_in(fields, "trajectory")[:_FIRST]]
     if any(step.keys() >= _STEP for step in steps):
         return 95
-    messages = [fields_of(item) for item in items_of(fields.get("history", _NOTHING))[:_FIRST]]
+    messages = [fields_of(item) for item in items_in(fields, "history")[:_FIRST]]
     return 90 if any("action" in message and "thought" in message for message in messages) else 0
 
 
@@ -58,8 +67,8 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     fields = fields_of(document.body)
     run = _Run(build.trace(text(fields, "environment") or "run"), document)
     finder = Finder(source, build.places, document.start)
-    steps = items_of(fields.get("trajectory", _NOTHING))
-    history = items_of(fields.get("history", _NOTHING))
+    steps = items_in(fields, "trajectory")
+    history = items_in(fields, "history")
     for at, item in enumerate(history):
         run.message(item, f"/history/{at}", finder.place(item))
     for at, step in enumerate([] if history else steps):
@@ -67,7 +76,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
             run.message(message, f"/trajectory/{at}", NOWHERE)
     build.counts.records = len(history or steps)
     run.check_steps(steps)
-    tell_end(fields_of(fields.get("info", _NOTHING)), run.builder, document.spot.down("/info"))
+    tell_end(object_in(fields, "info"), run.builder, document.spot.down("/info"))
     note_cut(document, build)
 
 
@@ -106,7 +115,7 @@ class _Run:
         if message.says_model:
             return self._asking(message, fields)
         if message.role == "tool":
-            ids = items_of(fields.get("tool_call_ids", _NOTHING))
+            ids = items_in(fields, "tool_call_ids")
             own = text_of(ids[0]) if ids else text(fields, "tool_call_id")
             part = _result(own or None, present(fields, "content"))
             return msgspec.structs.replace(message, results=(part,), text=None)

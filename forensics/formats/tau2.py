@@ -22,6 +22,7 @@ from forensics.formats.shared.fields import (
     as_object,
     fields_of,
     is_true,
+    items_in,
     items_of,
     opens_with,
     present,
@@ -123,10 +124,10 @@ class _Walk:
         one = _Simulation(builder, self, spot)
         one.begin(fields)
         self.offers.note(builder, self.tools, self.document.spot.down("/info/environment_info/tool_defs"))
-        for index, item in enumerate(items_of(fields.get("messages", _NOTHING))):
+        for index, item in enumerate(items_in(fields, "messages")):
             one.message(item, f"/messages/{index}")
         if present(fields, "messages") is None or not items_of(fields["messages"]):
-            one.ticks(items_of(fields.get("ticks", _NOTHING)))
+            one.ticks(items_in(fields, "ticks"))
         one.end(fields)
         taint(builder, self.document.taint_of(raw), spot)
 
@@ -162,7 +163,7 @@ class _Simulation:
     def message(self, raw: Payload, pointer: str) -> None:
         """Tell one message; one that holds several results is told result by result."""
         fields = fields_of(raw)
-        results = items_of(fields["tool_messages"]) if "tool_messages" in fields else []
+        results = items_in(fields, "tool_messages")
         for index, item in enumerate(results):
             self.message(item, f"{pointer}/tool_messages/{index}")
         if not results:

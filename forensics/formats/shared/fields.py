@@ -69,6 +69,18 @@ def items_of(raw: Payload | bytes | memoryview) -> list[Payload]:
         return [msgspec.Raw(canonical(v)) for v in value] if isinstance(value, list) else []
 
 
+def object_in(fields: Fields, name: str) -> Fields:
+    """The fields of the object in that member; empty where there is none."""
+    raw = fields.get(name)
+    return {} if raw is None else fields_of(raw)
+
+
+def items_in(fields: Fields, name: str) -> list[Payload]:
+    """The items of the array in that member; none where there is none."""
+    raw = fields.get(name)
+    return [] if raw is None else items_of(raw)
+
+
 def present(fields: Fields, *names: str) -> Payload | None:
     """The first of these fields that is there and not null."""
     for name in names:

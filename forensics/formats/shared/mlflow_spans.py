@@ -15,7 +15,9 @@ from forensics.formats.shared.fields import (
     as_object,
     fields_of,
     is_text,
+    items_in,
     items_of,
+    object_in,
     opens_with,
     present,
     text,
@@ -61,7 +63,7 @@ class Told(msgspec.Struct):
 
 def span_of(fields: Fields, trace: str, place: int, pointer: str, *, leaf: bool) -> tuple[Span, str]:
     """The span, and what of it is not read ("": nothing). `leaf` says that no other span names it as its parent."""
-    context = fields_of(fields.get("context", _NULL))
+    context = object_in(fields, "context")
     told = _told(fields, leaf=leaf)
     status = fields_of(fields["status"]) if "status" in fields and opens_with(fields["status"], b"{") else fields
     code = text(status, "code", "status_code", "status").upper()
@@ -92,13 +94,13 @@ def _time(fields: Fields, *names: str) -> int:
 
 
 def _events(fields: Fields, pointer: str) -> Iterator[Event]:
-    for at, item in enumerate(items_of(fields.get("events", _NULL))):
+    for at, item in enumerate(items_in(fields, "events")):
         event = fields_of(item)
-        yield Event(text(event, "name"), fields_of(event.get("attributes", _NULL)), f"{pointer}/events/{at}")
+        yield Event(text(event, "name"), object_in(event, "attributes"), f"{pointer}/events/{at}")
 
 
 def _told(fields: Fields, *, leaf: bool) -> Told:
-    own = fields_of(fields.get("attributes", _NULL))
+    own = object_in(fields, "attributes")
     kind = text_of(unwrapped(own.get("mlflow.spanType")) or _NULL).upper()
     inputs, outputs = (unwrapped(present(own, name)) for name in (_INPUTS, _OUTPUTS))
     told = Told()
@@ -153,7 +155,7 @@ def _model(told: Told, fields: Fields, own: Fields, inputs: Payload | None, outp
     model = unwrapped(present(own, "mlflow.llm.model"))
     told.add("gen_ai.request.model", model if model is not None else present(given, "model"), "/attributes")
     _usage(told, fields_of(unwrapped(present(own, "mlflow.chat.tokenUsage")) or _NULL))
-    if outputs is None and any(_is_chunk(event) for event in items_of(fields.get("events", _NULL))):
+    if outputs is None and any(_is_chunk(event) for event in items_in(fields, "events")):
         told.unread = "the answer of a model stands in pieces, which are not put together"
     elif outputs is not None and outputs != _NULL and answer is None:
         told.unread = "the answer of a model in a shape that is not read"
@@ -235,7 +237,7 @@ def _candidates(listed: Payload) -> Iterator[Payload]:
     for item in items_of(listed):
         candidate = fields_of(item)
         reason = present(candidate, "finishReason", "finish_reason") or _NULL
-        yield as_object({"role": raw("model"), **fields_of(candidate.get("content", _NULL)), "finish_reason": reason})
+        yield as_object({"role": raw("model"), **object_in(candidate, "content"), "finish_reason": reason})
 
 
 def _generations(listed: Payload) -> Iterator[Payload]:

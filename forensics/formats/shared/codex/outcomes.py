@@ -14,7 +14,7 @@ import msgspec
 from forensics.core.build import Spot
 from forensics.core.jsonvalue import decode_embedded, text_of, value_of
 from forensics.core.trace import Payload
-from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, opens_with, present, text
+from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, object_in, opens_with, present, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,7 +127,7 @@ def ended(kind: str, fields: Fields, spot: Spot) -> Ended | None:
     In newer releases (0.171 is one) `item_completed` stands for all these events, with the call as its `item`.
     """
     if kind == ITEM:
-        item = fields_of(fields["item"]) if "item" in fields else {}
+        item = object_in(fields, "item")
         kind, fields, spot = text(item, "type"), item, spot.down("/item")
     reader = _EVENTS.get(kind)
     return None if reader is None else reader(fields, spot)

@@ -28,6 +28,7 @@ from forensics.formats.shared.fields import (
     fields_of,
     holds_a_call,
     items_of,
+    object_in,
     present,
     text,
     whole_number,
@@ -269,7 +270,7 @@ class Rollout:
 
     def item_done(self, kind: str, fields: Fields, spot: Spot) -> None:
         """An item was completed that is no call of a tool: words of the model, a search, or what counts for nothing."""
-        item = fields_of(fields["item"]) if "item" in fields else {}
+        item = object_in(fields, "item")
         what = text(item, "type")
         step = self._aside(spot, what or kind)
         self.searches_done += what == "WebSearch"

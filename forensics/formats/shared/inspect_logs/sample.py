@@ -18,7 +18,9 @@ from forensics.formats.shared.fields import (
     fields_of,
     is_text,
     is_true,
+    items_in,
     items_of,
+    object_in,
     present,
     text,
 )
@@ -36,9 +38,9 @@ class Sample:
     def __init__(self, fields: Fields) -> None:
         self.fields = fields
         self.missing = 0
-        self._attachments = fields_of(fields.get("attachments", _NOTHING))
+        self._attachments = object_in(fields, "attachments")
         older = present(fields, "message_pool")
-        pool = fields_of(fields.get("events_data", _NOTHING)).get("messages", _NOTHING)
+        pool = object_in(fields, "events_data").get("messages", _NOTHING)
         self._pool = items_of(pool if older is None else older)
         self._pool_pointer = "/events_data/messages" if older is None else "/message_pool"
         self._pooled: dict[int, Message] = {}
@@ -65,10 +67,7 @@ class Sample:
 
     def prompt(self, event: Fields, pointer: str) -> tuple[tuple[Message, ...], int]:
         """The messages that a model event was given, and how many of those that it points to are not in the pool."""
-        listed = tuple(
-            self.message(item, f"{pointer}/input/{at}")
-            for at, item in enumerate(items_of(event.get("input", _NOTHING)))
-        )
+        listed = tuple(self.message(item, f"{pointer}/input/{at}") for at, item in enumerate(items_in(event, "input")))
         pooled: list[Message] = []
         lacking = 0
         for first, last in _ranges(event.get("input_refs", _NOTHING)):

@@ -16,7 +16,16 @@ from forensics.core.jsonvalue import raw
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import Boundary, StepKind
-from forensics.formats.shared.fields import Fields, call_marks, fields_of, items_of, present, text, whole_number
+from forensics.formats.shared.fields import (
+    Fields,
+    call_marks,
+    fields_of,
+    items_in,
+    object_in,
+    present,
+    text,
+    whole_number,
+)
 from forensics.formats.shared.inspect_logs.sample import Sample, failure_of
 from forensics.formats.shared.messages.exchanges import Exchanges
 from forensics.formats.shared.messages.telling import Offers, tell
@@ -65,8 +74,8 @@ class SampleWalk:
     def run(self) -> None:
         """Tell the sample."""
         fields = self.sample.fields
-        events = items_of(fields.get("events", _NOTHING))
-        self._tried_before(items_of(fields.get("error_retries", _NOTHING)))
+        events = items_in(fields, "events")
+        self._tried_before(items_in(fields, "error_retries"))
         self._note_scopes(events)
         self._events(events, "/events")
         for span in list(self.running):
@@ -144,8 +153,8 @@ class SampleWalk:
 
     def _answer(self, fields: Fields, where: str) -> tuple[Message | None, Payload | None, str]:
         """The model's message, the error in its place, and why it may hide something."""
-        output = fields_of(fields.get("output", _NOTHING))
-        choices = items_of(output.get("choices", _NOTHING))
+        output = object_in(fields, "output")
+        choices = items_in(output, "choices")
         choice = fields_of(choices[0]) if choices else {}
         error = present(fields, "error") or present(output, "error")
         if present(choice, "message") is None:
@@ -167,7 +176,7 @@ class SampleWalk:
             self.builder.silent_turn(lane, spot, model=text(fields, "model"))
 
     def _count(self, fields: Fields) -> None:
-        usage = fields_of(fields_of(fields.get("output", _NOTHING)).get("usage", _NOTHING))
+        usage = object_in(object_in(fields, "output"), "usage")
         self.build.counts.input_tokens += whole_number(usage, "input_tokens")
         self.build.counts.output_tokens += whole_number(usage, "output_tokens")
 
@@ -176,7 +185,7 @@ class SampleWalk:
         asker, agent = self._asker(fields)
         lane = self.exchanges.lane_of(text(fields, "id"), asker, agent)
         span = text(fields, "agent_span_id")
-        inner = items_of(fields.get("events", _NOTHING))
+        inner = items_in(fields, "events")
         ran = self._execution(fields, spot, Boundary.SUB_AGENT if span or _holds_a_turn(inner) else Boundary.TOOL)
         row = self.builder.begin(lane, ran)
         if span in self.scopes:
@@ -221,7 +230,7 @@ class SampleWalk:
 
     def approval(self, fields: Fields, spot: Spot, _where: str) -> None:
         """A decision about a call, spelled as the analysis of oversight reads it."""
-        call = fields_of(fields.get("call", _NOTHING))
+        call = object_in(fields, "call")
         told = {
             "call_id": text(call, "id"),
             "decision": _DECISIONS.get(text(fields, "decision"), text(fields, "decision")),
@@ -234,7 +243,7 @@ class SampleWalk:
         """A task of the agent's own code (older logs), and what happened in it."""
         self.builder.step(StepKind.AGENT, spot, name=text(fields, "name"), payload=present(fields, "input"))
         self.around.append(text(fields, "name"))
-        self._events(items_of(fields.get("events", _NOTHING)), f"{where}/events")
+        self._events(items_in(fields, "events"), f"{where}/events")
         self.around.pop()
 
     def sandbox(self, fields: Fields, spot: Spot, _where: str) -> None:
@@ -281,7 +290,7 @@ class SampleWalk:
 
     def _messages(self, has_events: bool) -> None:  # noqa: FBT001 - what stands beside the messages
         """The messages of a sample without events are its record; beside events they must show no other call."""
-        listed = items_of(self.sample.fields.get("messages", _NOTHING))
+        listed = items_in(self.sample.fields, "messages")
         messages = [self.sample.message(item, f"/messages/{at}") for at, item in enumerate(listed)]
         if not has_events:
             lane = self.builder.lane()

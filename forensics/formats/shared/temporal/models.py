@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.jsonvalue import raw
-from forensics.formats.shared.fields import Fields, as_object, fields_of, is_true, items_of, opens_with, present, text
+from forensics.formats.shared.fields import (
+    Fields,
+    as_object,
+    fields_of,
+    is_true,
+    items_in,
+    items_of,
+    object_in,
+    opens_with,
+    present,
+    text,
+)
 from forensics.formats.shared.messages.answers import Answer, read_answer
 from forensics.formats.shared.messages.conversation import Conversation, parse_conversation
 
@@ -22,7 +33,6 @@ if TYPE_CHECKING:
 _LISTS = ("input", "contents", "messages")
 _NAMES_A_MODEL = ("model", "model_name", "modelName")
 _LOOKS_LIKE_ONE = re.compile(r"(?:^|_)(?:model|llm|chat|completions?|generate_content)(?:_|$)")
-_NULL = msgspec.Raw(b"null")
 
 
 def looks_like_a_request(name: str) -> bool:
@@ -38,7 +48,7 @@ def request_of(values: tuple[Payload, ...]) -> Conversation | None:
         name = "input"
     if name is None or not any(one in fields for one in _NAMES_A_MODEL):
         return None
-    config = fields_of(fields["config"]) if "config" in fields else {}
+    config = object_in(fields, "config")
     request = {name: fields[name]}
     instructions = present(fields, "system_instructions") or present(config, "systemInstruction", "system_instruction")
     if instructions is not None:
@@ -51,12 +61,12 @@ def request_of(values: tuple[Payload, ...]) -> Conversation | None:
 
 
 def _offered(fields: Fields) -> list[Payload]:
-    return items_of(fields.get("tools", _NULL))
+    return items_in(fields, "tools")
 
 
 def _handoffs(fields: Fields) -> Iterator[Payload]:
     """A hand-off is offered to the model as a tool."""
-    for item in items_of(fields.get("handoffs", _NULL)):
+    for item in items_in(fields, "handoffs"):
         told = fields_of(item)
         named = {"name": "tool_name", "description": "tool_description", "parameters": "input_json_schema"}
         yield as_object({name: told[key] for name, key in named.items() if key in told})
@@ -74,7 +84,7 @@ def answer_of(result: Payload) -> Answer:
 def _from_adk(pieces: list[Fields]) -> Answer:
     """The responses of ADK; of a stream the last ones are whole, and repeat what came in part."""
     whole = [piece for piece in pieces if not is_true(piece, "partial")] or pieces
-    parts = [part for piece in whole for part in items_of(fields_of(piece.get("content", _NULL)).get("parts", _NULL))]
+    parts = [part for piece in whole for part in items_in(object_in(piece, "content"), "parts")]
     content = as_object({"role": raw("model"), "parts": msgspec.Raw(b"[" + b",".join(map(bytes, parts)) + b"]")})
     candidate = {**whole[-1], "content": content}
     error = next((piece for piece in whole if present(piece, "errorCode", "error_code") is not None), None)

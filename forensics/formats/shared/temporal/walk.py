@@ -18,7 +18,7 @@ from forensics.core.findings import finding
 from forensics.core.jsonvalue import canonical, value_of
 from forensics.core.sanitise import one_line
 from forensics.core.trace import Boundary, Payload, StepKind
-from forensics.formats.shared.fields import fields_of, present, text, whole_number
+from forensics.formats.shared.fields import fields_of, object_in, present, text, whole_number
 from forensics.formats.shared.messages.conversation import Conversation
 from forensics.formats.shared.messages.exchanges import Exchanges
 from forensics.formats.shared.messages.telling import Offers
@@ -191,7 +191,7 @@ class HistoryWalk:
     def marker(self, event: Event, spot: Spot) -> None:
         """A local activity is a call; a value that the workflow made for itself is a step."""
         name = event.text("marker_name")
-        details = snake(fields_of(event.attributes.get("details", NULL)))
+        details = snake(object_in(event.attributes, "details"))
         told = payloads_of(present(details, "data", "side_effect_id", "result"))
         if "local_activity" in name.lower().replace("localactivity", "local_activity"):
             self._local_activity(event, details, told, spot)
@@ -262,8 +262,8 @@ class HistoryWalk:
 
     def spoken_to(self, event: Event, spot: Spot) -> None:
         """A signal or an update: what came from outside while it ran."""
-        request = snake(fields_of(event.attributes.get("accepted_request", NULL)))
-        inner = snake(fields_of(request.get("input", NULL)))
+        request = snake(object_in(event.attributes, "accepted_request"))
+        inner = snake(object_in(request, "input"))
         if inner:
             self._given(present(inner, "args"), spot, text(inner, "name"))
         else:
