@@ -40,8 +40,8 @@ def is_idempotency_key(name: str) -> bool:
 
 def changed_keys(calls: Sequence[Call], arguments: Sequence[bytes], adding: Sequence[bool]) -> Iterator[Finding]:
     """A finding for each act that was tried again with another key, or with none, after a try of which it is not known
-    that it did nothing. `arguments` are the canonical ones of each call, `adding` says which calls add to the world. Two
-    acts that both went well are two acts.
+    that it did nothing. `arguments` are the canonical ones of each call, `adding` says which calls add to the world.
+    Two acts that both went well are two acts.
     """
     tries: dict[tuple[str, str, bytes], list[tuple[Call, bytes]]] = {}
     for call, whole, adds in zip(calls, arguments, adding, strict=True):
