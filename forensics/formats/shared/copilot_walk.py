@@ -160,6 +160,20 @@ class Session:
         if hosted is not None and any(name in fields_of(hosted) for name in ("items", "rawContentBlocks")):
             message = "the turn holds tools that the provider ran, in a form that is not read"
             builder.gap("evidence_gap", message, event.spot.down("/data/serverTools"))
+        self._check(event)
+
+    def _check(self, event: Event) -> None:
+        """Calls that stand in another member of a turn, or in another shape than a list."""
+        for name, held in event.data.items():
+            listed = opens_with(held, b"[")
+            if name == "toolRequests" or not (listed or opens_with(held, b"{")):
+                unread = name == "toolRequests" and not listed and bytes(held) != b"null"
+            else:
+                first = items_of(held)[:1] if listed else [held]
+                unread = any(call_marks(fields_of(one)) for one in first)
+            if unread:
+                message = f"a member of a turn ({one_line(name, 40)}) looks like calls and is not read"
+                self._builder().gap("evidence_gap", message, event.spot.down("/data"))
 
     def _ask(self, event: Event, turn: int, fields: Fields, pointer: str) -> None:
         self.lanes[text(fields, "toolCallId")] = event.lane

@@ -159,6 +159,30 @@ def test_what_may_hide_a_call_is_a_gap(reading: Callable[..., Reading], events: 
     assert any(g.hides for g in reading(*events).gaps) is hidden
 
 
+_ASKED = {"toolCallId": "c1", "name": "edit", "arguments": {"path": "a"}}
+
+
+@pytest.mark.parametrize(
+    ("members", "hides"),
+    [
+        ({"toolRequests": {"0": _ASKED}}, True),
+        ({"toolRequests": json.dumps([_ASKED])}, True),
+        ({"toolCalls": [_ASKED]}, True),
+        ({"request": _ASKED}, True),
+        ({"toolRequests": None}, False),
+        ({"toolRequests": [], "reasoningDetails": [{"text": "hm"}]}, False),
+    ],
+)
+def test_calls_of_a_turn_in_another_place_or_shape_are_a_gap(
+    reading: Callable[..., Reading],
+    members: Fields,
+    hides: bool,  # noqa: FBT001
+) -> None:
+    turn = event("assistant.message", messageId="m", content="on it", **members)
+    (trace,) = reading(event("user.message", content="go"), turn).traces
+    assert any(gap.hides for gap in trace.gaps) is hides
+
+
 def test_a_lost_event_is_a_gap_and_a_repeated_one_is_told_once(reading: Callable[..., Reading]) -> None:
     whole = chained(START, asks("c1"), begins("c1"), ends("c1"))
     assert [g.code for g in reading(*whole[:2], whole[3], chain=False).gaps] == ["evidence_gap"]
