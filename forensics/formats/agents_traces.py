@@ -14,7 +14,6 @@ from forensics.core.jsonvalue import raw, text_of
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import StepKind
-from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared import span_names as names
 from forensics.formats.shared.document import find_document, note_cut
 from forensics.formats.shared.fields import (
@@ -87,8 +86,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
             export.object(line.fields, line.spot, line.tainted)
     export.tell()
     if not build.counts.records:
-        message = f"{source.name} holds no trace and no span of the Agents SDK"
-        raise CorruptEvidenceError(message, hint="is this the whole file?")
+        raise source.holds_no("trace and no span of the Agents SDK")
 
 
 class _Export:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.build import Spot
-from forensics.errors import CorruptEvidenceError, UnknownFormatError
+from forensics.errors import UnknownFormatError
 from forensics.formats.shared.claude.walk import Session
 from forensics.formats.shared.document import find_document, note_cut
 from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, opens_with, text
@@ -105,8 +105,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
             session.line(line)
     session.close()
     if not build.counts.records:
-        message = f"{source.name} holds no record of a session that can be read"
-        raise CorruptEvidenceError(message, hint="is this the whole file?")
+        raise source.holds_no("record of a session")
 
 
 def _read_document(source: Source, session: Session) -> bool:

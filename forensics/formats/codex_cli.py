@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.codex.walk import Rollout
 from forensics.formats.shared.fields import Fields, is_text, text
 from forensics.formats.shared.json_lines import json_lines
@@ -57,5 +56,4 @@ def read(source: Source, build: EvidenceBuilder) -> None:
         rollout.line(one)
     rollout.close()
     if not build.counts.records:
-        message = f"{source.name} holds no record of a session that can be read"
-        raise CorruptEvidenceError(message, hint="is this the whole file?")
+        raise source.holds_no("record of a session")

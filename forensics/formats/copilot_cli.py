@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.copilot_walk import Session
 from forensics.formats.shared.fields import Fields, is_text, text
 from forensics.formats.shared.json_lines import json_lines
@@ -49,5 +48,4 @@ def read(source: Source, build: EvidenceBuilder) -> None:
         session.line(one)
     session.close()
     if not build.counts.records:
-        message = f"{source.name} holds no event of a session that can be read"
-        raise CorruptEvidenceError(message, hint="is this the whole file?")
+        raise source.holds_no("event of a session")

@@ -8,7 +8,6 @@ import msgspec
 
 from forensics.core.build import Spot
 from forensics.core.sanitise import one_line
-from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.chunks import documents
 from forensics.formats.shared.fields import Fields, fields_of, items_of, object_in, opens_with, present, text
 from forensics.formats.shared.span_records import SpanRecords
@@ -58,8 +57,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     for document in documents(source, build, "trace"):
         spans.extend(reader.spans(document.body, document.spot.place, "", document.tainted))
     if not spans:
-        message = f"{source.name} holds no span that can be read"
-        raise CorruptEvidenceError(message, hint="is this the whole export? see `forensics formats`")
+        raise source.holds_no("span")
     walk_spans(spans, build)
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from forensics.core.jsonvalue import raw, text_of
 from forensics.core.times import nanoseconds
-from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.chunks import documents
 from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, opens_with, present, text
 from forensics.formats.shared.flattened import Flat
@@ -78,8 +77,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
         reader.read(document)
     spans = list(reader.spans())
     if not spans:
-        message = f"{source.name} holds no observation that can be read"
-        raise CorruptEvidenceError(message, hint="is this the whole export? see `forensics formats`")
+        raise source.holds_no("observation")
     walk_spans(spans, build)
     for trace, session in reader.sessions.items():
         build.trace(trace).trace.session = session

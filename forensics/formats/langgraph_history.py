@@ -14,7 +14,6 @@ from forensics.core.build import Spot
 from forensics.core.jsonvalue import decode
 from forensics.core.times import from_text
 from forensics.core.trace import NOWHERE
-from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.checkpoints.record import (
     Checkpoint,
     Messages,
@@ -84,8 +83,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
         for pointer, value in _listed(decode(document.body).value):
             reader.snapshot(value, document.spot.down(pointer), document.tainted)
     if not reader.checkpoints:
-        message = f"{source.name} holds no snapshot that can be read"
-        raise CorruptEvidenceError(message, hint="check that the file is whole; see `forensics formats`")
+        raise source.holds_no("snapshot")
     walk_checkpoints(reader.checkpoints, build)
 
 

@@ -18,7 +18,7 @@ from forensics.core.findings import finding
 from forensics.core.jsonvalue import decode, raw, text_of
 from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE, Payload, StepKind
-from forensics.errors import CorruptEvidenceError, UnknownFormatError
+from forensics.errors import UnknownFormatError
 from forensics.formats.shared.document import find_document, note_cut
 from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, present, text
 from forensics.formats.shared.lines import Line, lines
@@ -102,8 +102,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
             log.line(line)
     log.close()
     if not build.counts.records:
-        message = f"{source.name} holds no JSON-RPC message that can be read"
-        raise CorruptEvidenceError(message, hint="is this the whole file?")
+        raise source.holds_no("JSON-RPC message")
 
 
 def _document(body: Payload, spot: Spot, log: _Log) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from forensics.core.build import Spot
 from forensics.core.jsonvalue import decode
-from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.document import note_cut, open_document
 from forensics.formats.shared.fields import fields_of, items_of, object_in, opens_with, present, text
 from forensics.formats.shared.json_lines import json_values
@@ -85,7 +84,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
         note_cut(document, build, traces.last)
     traces.tell()
     if not build.counts.records and not build.counts.bad_lines:
-        raise CorruptEvidenceError(f"{source.name} holds no span of MLflow's", hint="is this the whole file?")
+        raise source.holds_no("span of MLflow's")
 
 
 def _are_lines(source: Source) -> bool:

@@ -15,7 +15,6 @@ from forensics.core.build import Spot
 from forensics.core.findings import finding
 from forensics.core.jsonvalue import Decoded, canonical, decode, text_of
 from forensics.core.sanitise import one_line
-from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.any_value import ABSENT, KeyValue, plain
 from forensics.formats.shared.dialects import MARKS, Told, translate
 from forensics.formats.shared.document import is_value, note_cut, open_document
@@ -156,8 +155,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
         for line in lines(source):
             reader.line(line)
     if not reader.spans and not build.counts.records:
-        message = f"{source.name} holds no span that can be read"
-        raise CorruptEvidenceError(message, hint="is this the whole export? see `forensics formats`")
+        raise source.holds_no("span")
     reader.say_what_stands_beside()
     walk_spans(reader.spans, build)
 

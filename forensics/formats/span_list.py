@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from forensics.core.build import Spot
 from forensics.core.sanitise import one_line
-from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.chunks import documents
 from forensics.formats.shared.dialects import MARKS
 from forensics.formats.shared.fields import Fields, fields_of, items_of, opens_with, present, text
@@ -84,8 +83,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
         reader.document(document)
     spans = reader.finish()
     if not spans:
-        message = f"{source.name} holds no span that can be read"
-        raise CorruptEvidenceError(message, hint="is this the whole export? see `forensics formats`")
+        raise source.holds_no("span")
     walk_spans(spans, build)
 
 

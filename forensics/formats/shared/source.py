@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forensics.core.limits import exceeded, limits
-from forensics.errors import EvidenceError
+from forensics.errors import CorruptEvidenceError, EvidenceError
 from forensics.formats.shared import remote
 from forensics.formats.shared.packed.unwrap import Note, unwrap
 
@@ -84,6 +84,11 @@ class Source:
             if _state(path) != state:
                 message = f"{path.name} was changed while it was read"
                 raise EvidenceError(message, hint="copy the evidence and read the copy", code="evidence_changed")
+
+    def holds_no(self, what: str) -> CorruptEvidenceError:
+        """The error for an evidence of which nothing could be read as its format: `what` is a record of that format."""
+        message = f"{self.name} holds no {what} that can be read"
+        return CorruptEvidenceError(message, hint="is this the whole file? see `forensics formats`")
 
     def close(self) -> None:
         """Remove the private copies. The map goes when the last payload that stands in it goes."""
