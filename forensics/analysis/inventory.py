@@ -33,7 +33,12 @@ class Classified(msgspec.Struct, frozen=True):
 
 def classify_tools(tools: Iterable[ToolFacts], rules: RuleSet, policy: Policy) -> tuple[Classified, ...]:
     """The class of each tool, before any call of it is seen."""
-    return tuple(Classified(t.name, t.server, resolve(rules.tool_evidence(t, policy))) for t in tools)
+    resolved: dict[int, Classification] = {}
+    listed = [(tool, rules.tool_evidence(tool, policy)) for tool in tools]  # alive, so that an id names one
+    for _, pieces in listed:
+        if id(pieces) not in resolved:
+            resolved[id(pieces)] = resolve(pieces)
+    return tuple([Classified(tool.name, tool.server, resolved[id(pieces)]) for tool, pieces in listed])
 
 
 def classify_calls(

@@ -140,7 +140,10 @@ def _is_listing(value: object) -> bool:
     """
     if not isinstance(value, dict):
         return False
-    return any(isinstance(value.get(name), list) for name in _LISTS) or _is_listing(value.get("result"))
+    for name in _LISTS:
+        if name in value and isinstance(value[name], list):
+            return True
+    return "result" in value and _is_listing(value["result"])
 
 
 def _unfolded(item: _Item) -> Iterator[_Item]:
@@ -198,6 +201,8 @@ def _raw_lines(data: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 def _decoded(line: bytes, number: int, name: str) -> object:
     decoded = decode(line)
+    if not decoded.error and not decoded.faults:
+        return decoded.value
     twice = [fault.message for fault in decoded.faults if fault.code == "duplicate_key"]
     if decoded.error or twice:
         message = f"{name}: line {number}: {decoded.error or twice[0]}"
@@ -240,20 +245,19 @@ def _from_table(row: dict[str, Any]) -> dict[str, Any]:
 
 def _tool(item: _Item, digest: str, evidence: int) -> ToolFacts | None:
     """The facts of one listed tool; one that a provider runs goes by its type."""
-    facts = _from_json(item.value)
-    if facts is None:
-        return None
     place = msgspec.structs.replace(item.locator, evidence=evidence) if evidence >= 0 else None
     version = _text(_object(item.value), "server_version")
-    return msgspec.structs.replace(facts, locator=place, version=version, inventory=digest)
+    return _from_json(item.value, locator=place, version=version, inventory=digest)
 
 
-def _from_json(item: object) -> ToolFacts | None:
+def _from_json(
+    item: object, *, locator: Locator | None = None, version: str | None = None, inventory: str | None = None
+) -> ToolFacts | None:
     """The facts of one listed tool, in the words of this project or of MCP and of function definitions."""
     if not isinstance(item, dict):
         return None
-    told = {**item, **_object(item.get("function"))}
-    name = next((text for key in ("name", "tool_name", "tool", "type") if (text := _text(told, key))), None)
+    told = {**item, **_object(item["function"])} if "function" in item else item
+    name = _text(told, "name") or _text(told, "tool_name") or _text(told, "tool") or _text(told, "type")
     if name is None or (name == told.get("type") == "function"):
         return None
     return ToolFacts(
@@ -265,7 +269,10 @@ def _from_json(item: object) -> ToolFacts | None:
         hints=_object(told.get("annotations")),
         replay_class=_text(told, "replay_class"),
         tool_type=_text(told, "tool_type"),
-        http=_http(told.get("http")),
+        http=_http(told["http"]) if "http" in told else None,
+        locator=locator,
+        version=version,
+        inventory=inventory,
     )
 
 
@@ -296,7 +303,11 @@ def _object(found: object) -> dict[str, Any]:
 
 
 def _schema(fields: dict[str, Any], *keys: str) -> dict[str, Any] | None:
-    return next((fields[key] for key in keys if isinstance(fields.get(key), dict)), None)
+    for key in keys:
+        if key in fields and isinstance(fields[key], dict):
+            schema: dict[str, Any] = fields[key]
+            return schema
+    return None
 
 
 def _http(found: object) -> tuple[str, str] | None:

@@ -238,6 +238,7 @@ _LOWERING_PAIRS: tuple[tuple[frozenset[Source], RestsOn], ...] = (
     (frozenset({Source.DECLARATION, Source.DESCRIPTION}), RestsOn.DECLARATION),
     (frozenset({Source.NAME, Source.DESCRIPTION}), RestsOn.WORDS),
 )
+_STRONGEST_FIRST = tuple(RestsOn)
 _RESTS_ON_SOURCE = {
     Source.DECLARATION: RestsOn.DECLARATION,
     Source.PROOF: RestsOn.PROOF,
@@ -284,7 +285,7 @@ def weighs(piece: ClassEvidence) -> bool:
 
 def _strongest(pieces: Iterable[ClassEvidence]) -> RestsOn:
     found = {_RESTS_ON_SOURCE.get(p.source, RestsOn.WORDS) if may_lower(p) else RestsOn.WORDS for p in pieces}
-    return next(r for r in RestsOn if r in found)
+    return min(found, key=_STRONGEST_FIRST.index)
 
 
 def _lowest(lowering: tuple[ClassEvidence, ...]) -> tuple[Effect, RestsOn]:
@@ -309,6 +310,7 @@ def _result(pieces: tuple[ClassEvidence, ...], effect: Effect) -> Stability:
     return join_results(known)
 
 
+_WIDEST_LAST = tuple(Scope)
 _ASIDE = frozenset({Source.SCHEMA, Source.ARGUMENTS, Source.CODE})
 """Kinds of evidence that show one thing that a tool touches, and not that it touches nothing else."""
 
@@ -324,7 +326,7 @@ def _scope(pieces: tuple[ClassEvidence, ...], effect: Effect) -> Scope:
     scopes = by_operator or [p.scope for p in said if p.scope is not None]
     if not scopes:
         return Scope.UNKNOWN
-    widest = max(scopes, key=list(Scope).index)
+    widest = max(scopes, key=_WIDEST_LAST.index)
     return Scope.UNKNOWN if not by_operator and widest.contained and _is_open(pieces, said) else widest
 
 

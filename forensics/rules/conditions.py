@@ -30,16 +30,18 @@ class Pattern(Protocol):
 
 Subject = Mapping[str, object]
 Predicate = Callable[[Subject], bool]
+ValueTest = Callable[[object], bool]
+
+TEXT_LIMIT = 8192
+"""Phrases are looked for up to here (characters)."""
 
 _MISSING = object()
+_NOTHING = (_MISSING,)
 
 
 def compile_condition(condition: Condition) -> Predicate:
     """The predicate that holds exactly when every part of the condition holds."""
-    parts = tuple(_parts(condition))
-    if len(parts) == 1:
-        return parts[0]
-    return lambda subject: all(part(subject) for part in parts)
+    return _all_of(tuple(_parts(condition)))
 
 
 def _parts(condition: Condition) -> Iterator[Predicate]:
@@ -52,13 +54,45 @@ def _parts(condition: Condition) -> Iterator[Predicate]:
     if condition.all:
         yield from (compile_condition(part) for part in condition.all)
     if condition.any:
-        yield _any(tuple(compile_condition(part) for part in condition.any))
+        yield _any_of(tuple(compile_condition(part) for part in _merged(condition.any)))
     if condition.not_ is not None:
         yield _negate(compile_condition(condition.not_))
 
 
-def _any(parts: tuple[Predicate, ...]) -> Predicate:
-    return lambda subject: any(part(subject) for part in parts)
+def _merged(parts: tuple[Condition, ...]) -> Iterator[Condition]:
+    """The same parts, those that only match one and the same text against a pattern made one."""
+    patterns: dict[str, list[str]] = {}
+    for part in parts:
+        if (
+            isinstance(part.at, str)
+            and part.matches is not None
+            and part == type(part)(at=part.at, matches=part.matches)
+        ):
+            patterns.setdefault(part.at, []).append(part.matches)
+        else:
+            yield part
+    for at, several in patterns.items():
+        yield type(parts[0])(at=at, matches="|".join(f"(?:{one})" for one in several))
+
+
+def _all_of(parts: tuple[Predicate, ...]) -> Predicate:
+    def holds(subject: Subject) -> bool:
+        for part in parts:  # noqa: SIM110  asked of every tool and call: a generator costs as much as the parts
+            if not part(subject):
+                return False
+        return True
+
+    return parts[0] if len(parts) == 1 else holds
+
+
+def _any_of(parts: tuple[Predicate, ...]) -> Predicate:
+    def holds(subject: Subject) -> bool:
+        for part in parts:  # noqa: SIM110  likewise
+            if part(subject):
+                return True
+        return False
+
+    return parts[0] if len(parts) == 1 else holds
 
 
 def _negate(part: Predicate) -> Predicate:
@@ -157,78 +191,43 @@ def _any_keys(condition: Condition, place: tuple[str, ...]) -> frozenset[str] | 
     return frozenset().union(*known) if parts and len(known) == len(parts) else None
 
 
-def needed_words(condition: Condition, pointer: str) -> frozenset[str] | None:
-    """Words of which the text at this pointer must hold one for the condition to hold; None when that can't be told."""
-    found = [words for part in condition.all if (words := needed_words(part, pointer)) is not None]
-    if condition.at == pointer and condition.words and condition.present is not False:
-        found.append(frozenset(condition.words))
-    parts = [needed_words(part, pointer) for part in condition.any]
-    known = [part for part in parts if part is not None]
-    if parts and len(known) == len(parts):
-        found.append(frozenset().union(*known))
-    return min(found, key=len, default=None)
-
-
-def needed_root(condition: Condition) -> str | None:
-    """The member of the subject that must be there, and not empty, for the condition to hold; None where none must."""
-    if condition.at is not None and condition.present is not False:
-        places = [*map(pointer_tokens, (condition.at,) if isinstance(condition.at, str) else condition.at)]
-        inside = bool(condition.keys) or all(len(place) > 1 for place in places)
-        telling = condition.present or condition.words or condition.verbs or condition.phrases
-        if len({place[:1] for place in places}) == 1 and (inside or telling):  # else null, false or "" may do
-            return next(iter(places[0]), None)
-    parts = [needed_root(part) for part in condition.any]
-    if parts and len(set(parts)) == 1 and parts[0] is not None:
-        return parts[0]
-    return next((root for part in condition.all if (root := needed_root(part)) is not None), None)
-
-
 def _value_test(condition: Condition) -> Predicate:
     pointers = (condition.at,) if isinstance(condition.at, str) else condition.at or ()
-    places = tuple(map(pointer_tokens, pointers))
     test = _test_of(condition)
     keys = frozenset(" ".join(split_words(key)) for key in condition.keys)
-
-    def holds(subject: Subject) -> bool:
-        return any(test(value) for tokens in places for value in _values(subject, tokens, keys))
-
-    return holds
+    return _any_of(tuple(_test_at(pointer_tokens(pointer), keys, test) for pointer in pointers))
 
 
-def _values(subject: Subject, tokens: tuple[str, ...], keys: frozenset[str]) -> Iterator[object]:
-    if "*" not in tokens:
-        value = _resolve(subject, tokens, _MISSING)
-        yield from _members(value, keys) if keys else (value,)
-        return
-    for value in _resolve_all(subject, tokens):
-        yield from _members(value, keys) if keys else (value,)
-
-
-def _resolve_all(value: object, tokens: tuple[str, ...]) -> Iterator[object]:
-    """What stands at a pointer in which a token `*` means every member."""
-    if "*" not in tokens:
-        yield _resolve(value, tokens, _MISSING)
-        return
-    star = tokens.index("*")
-    for member in _children(_resolve(value, tokens[:star], _MISSING)):
-        yield from _resolve_all(member, tokens[star + 1 :])
+def _test_at(tokens: tuple[str, ...], keys: frozenset[str], test: ValueTest) -> ValueTest:
+    """Whether a value at this pointer, or a member of it that has one of the keys, passes the test. A token `*` of the
+    pointer means every member.
+    """
+    if "*" in tokens:
+        star = tokens.index("*")
+        before, inner = tokens[:star], _test_at(tokens[star + 1 :], keys, test)
+        return lambda value: any(map(inner, _children(_resolve(value, before, _MISSING))))
+    if keys:
+        return lambda value: any(map(test, _members(_resolve(value, tokens, _MISSING), keys)))
+    return lambda value: test(_resolve(value, tokens, _MISSING))
 
 
 def _children(container: object) -> Iterable[object]:
-    if isinstance(container, Mapping):
+    if isinstance(container, (dict, Mapping)):  # first dict, because asking about Mapping is slow
         return container.values()
     return container if isinstance(container, (list, tuple)) else ()
 
 
-def _members(value: object, keys: frozenset[str]) -> Iterator[object]:
-    if isinstance(value, Mapping):
+def _members(value: object, keys: frozenset[str]) -> Iterable[object]:
+    """The members of these names, or, where there is none, one that is missing."""
+    if isinstance(value, dict):
         found = [member for key, member in value.items() if isinstance(key, str) and key_words(key) in keys]
-        yield from found or [_MISSING]
+    elif isinstance(value, Mapping):
+        found = [value[key] for key in value if isinstance(key, str) and key_words(key) in keys]
     elif isinstance(value, (list, tuple)):
         found = [item for item in value if isinstance(item, str) and key_words(item) in keys]
-        yield from found or [_MISSING]
     else:
-        yield _MISSING
+        return _NOTHING
+    return found or _NOTHING
 
 
 @lru_cache(maxsize=65536)
@@ -312,7 +311,7 @@ def _has_verb(verbs: frozenset[str]) -> Callable[[object], bool]:
 
 
 def _has_phrase(pattern: re.Pattern[str]) -> Callable[[object], bool]:
-    return lambda value: isinstance(value, str) and pattern.search(value[:8192].lower()) is not None
+    return lambda value: isinstance(value, str) and pattern.search(value[:TEXT_LIMIT].lower()) is not None
 
 
 def _matches(pattern: str) -> Callable[[object], bool]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from forensics.rules.memory import keep
 from forensics.rules.words import Hit, Lexicon, Phrases, gerund, hit, participle, phrase_pattern, third_person
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ Clause = tuple[str, ...]
 Sentence = tuple[Clause, ...]
 
 _WORD = re.compile(r"[a-z][a-z']*")
-_SENTENCE = re.compile(r"[.!?](?=\s|$)|\s[-\u2013\u2014*]+\s|[\u2022|]")
+_SENTENCE = re.compile(r"[.!?\s\u2022|](?:(?<=[.!?])(?=\s|$)|(?<=\s)[-\u2013\u2014*]+\s|(?<=[\u2022|]))")
+"""Where a sentence ends. The class of what begins such an end stands first: the search then passes over the rest."""
+
 _CLAUSE = re.compile(r"[;:,()\[\]{}*`<>\"\u2013\u2014]+")
 DRESS = " :,.-*_`'\"#()[]<>!|\u2014\u2013"
 """What may stand around the words of a sentence without being one."""
@@ -34,6 +37,8 @@ _DENIAL_REACH = 4
 _STRANGE_SHARE = 20  # one letter of so many
 _FEW_STRANGE = 2  # a name or a borrowed word
 _PHRASE_REACH = 60
+_REMEMBERED = 4096
+_LONGEST_REMEMBERED = 256
 _SUBJECTS = frozenset({"it", "this", "tool", "also", "function", "command", "automatically", "then", "additionally"})
 _COPULAS = frozenset(
     {"is", "are", "was", "were", "can", "may", "will", "of", "for", "in", "must", "should", "and", "or", "from"}
@@ -105,6 +110,7 @@ class DescriptionReader:
         self._participles = {
             participle(word): rule for word, rule in acts.items() if rule.where != "names" and not rule.proof
         }
+        self._stating = frozenset((*self._base, *self._third, *self._plain_third, *self._acting))
         self._opening = lexicon.words("read_opening")
         self._joiners = lexicon.words("joiner")
         self._denials = lexicon.words("negation")
@@ -113,17 +119,28 @@ class DescriptionReader:
         self._write_phrases = Phrases(lexicon, "write_phrase")
         self._result_phrases = Phrases(lexicon, "result_phrase")
         self._made = lexicon.words("result_opening")
+        self._sentences: dict[str, Sentence] = {}
+        self._said: dict[tuple[Sentence, bool], tuple[Hit, ...]] = {}
 
     def read(self, text: str) -> tuple[Hit, ...]:
         """Every veto (one for each rule), or, with none, the reading opening; and what it says of the result."""
         lower = " ".join(text[:DESCRIPTION_LIMIT].replace("\u2019", "'").lower().split())
-        sentences = [sentence for part in _SENTENCE.split(lower) if (sentence := tuple(self._clauses(part)))]
+        sentences = [sentence for part in _SENTENCE.split(lower) if (sentence := self._sentence(part))]
         results = tuple(self._results(lower, sentences))
         vetoes: dict[str, Hit] = {}
-        for veto in (*self._phrase_vetoes(lower), *self._sentence_vetoes(sentences)):
+        for veto in (*self._phrase_vetoes(lower), *self._stated(sentences)):
             vetoes.setdefault(veto.rule.id, veto)
         asking = () if vetoes or not _is_legible(lower) else self._asking(sentences)
         return (*vetoes.values(), *asking, *results)
+
+    def _sentence(self, text: str) -> Sentence:
+        """The clauses of a sentence. Many tools share sentences, and what they say is remembered by their words."""
+        known = self._sentences.get(text)
+        if known is None:
+            known = tuple(self._clauses(text))
+            if len(text) <= _LONGEST_REMEMBERED:
+                keep(self._sentences, text, known, _REMEMBERED)
+        return known
 
     def _clauses(self, sentence: str) -> Iterator[Clause]:
         rest = sentence.lstrip(DRESS)
@@ -135,8 +152,10 @@ class DescriptionReader:
                 yield words
 
     def _results(self, lower: str, sentences: list[Sentence]) -> Iterator[Hit]:
-        found = {rule.id: (rule, phrase) for rule, phrase, _ in reversed(tuple(self._result_phrases.find(lower)))}
-        yield from (hit(rule, phrase) for _, (rule, phrase) in sorted(found.items()))
+        phrases = self._result_phrases.find(lower)
+        if phrases:
+            found = {rule.id: (rule, phrase) for rule, phrase, _ in reversed(phrases)}
+            yield from (hit(rule, phrase) for _, (rule, phrase) in sorted(found.items()))
         first = _head(sentences[0]) if sentences else ""
         if first in self._made:
             yield hit(self._made[first], first)
@@ -149,22 +168,35 @@ class DescriptionReader:
                 found[rule.id] = hit(rule, phrase)
         yield from (found[one] for one in sorted(found))
 
-    def _sentence_vetoes(self, sentences: list[Sentence]) -> Iterator[Hit]:
+    def _stated(self, sentences: list[Sentence]) -> Iterator[Hit]:
         for number, sentence in enumerate(sentences):
-            opening = _head(sentence)
-            rule = self._base.get(opening) or self._third.get(opening) or self._gerunds.get(opening)
-            if number == 0 and rule is not None:
-                yield hit(rule, opening)
-            for place, clause in enumerate(sentence):
-                joined = self._third if opening.endswith("s") else self._base
-                yield from self._statements(clause, joined, opens=number > 0 and place == 0)
-                if number > 0 or place > 0:
-                    yield from self._passives(clause)
-                    yield from self._added(clause)
+            key = (sentence, number == 0)
+            said = self._said.get(key)
+            if said is None:
+                said = tuple(self._sentence_vetoes(sentence, first=number == 0))
+                if sum(map(len, sentence)) <= _LONGEST_REMEMBERED:
+                    keep(self._said, key, said, _REMEMBERED)
+            yield from said
+
+    def _sentence_vetoes(self, sentence: Sentence, *, first: bool) -> Iterator[Hit]:
+        opening = _head(sentence)
+        rule = self._base.get(opening) or self._third.get(opening) or self._gerunds.get(opening)
+        if first and rule is not None:
+            yield hit(rule, opening)
+        for place, clause in enumerate(sentence):
+            joined = self._third if opening.endswith("s") else self._base
+            yield from self._statements(clause, joined, opens=not first and place == 0)
+            if not first or place > 0:
+                yield from self._passives(clause)
+                yield from self._added(clause)
 
     def _statements(self, clause: Clause, joined: Mapping[str, WordRule], *, opens: bool) -> Iterator[Hit]:
         """The vetoes of one clause; `joined` holds the verbs in the form of the sentence's own verb."""
+        if self._stating.isdisjoint(clause):
+            return
         for index, word in enumerate(clause):
+            if word not in self._stating:
+                continue
             before = clause[max(0, index - _DENIAL_REACH) : index]
             after = clause[index + 1] if index + 1 < len(clause) else ""
             if opens and index == 0:
@@ -194,6 +226,8 @@ class DescriptionReader:
         """`old files are purged`; what is said of a thing by a relative or under a condition describes that thing, and
         a tool that will be removed is the tool itself.
         """
+        if _PASSIVE.isdisjoint(clause):
+            return
         for index in range(2, len(clause)):
             rule = self._participles.get(clause[index]) if clause[index - 1] in _PASSIVE else None
             after = clause[index + 1] if index + 1 < len(clause) else ""

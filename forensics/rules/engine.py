@@ -18,35 +18,30 @@ from forensics.rules.conditions import (
     Predicate,
     compile_condition,
     glob,
-    key_words,
-    needed_keys,
-    needed_root,
-    needed_words,
     resolve_pointer,
     same_json,
 )
 from forensics.rules.descriptions import DescriptionReader
 from forensics.rules.members import Holding, MemberRules
+from forensics.rules.memory import keep
 from forensics.rules.model import Pack, ToolRule
 from forensics.rules.names import NameReader
 from forensics.rules.outputs import made_member
 from forensics.rules.packs import REFUSING, extra_files, read_packs, shipped_files, shipped_tables
 from forensics.rules.shapes import Shapes
-from forensics.rules.words import Hit, Lexicon, split_words
+from forensics.rules.tool_index import ToolIndex
+from forensics.rules.words import Hit, Lexicon
 
 if TYPE_CHECKING:
     import datetime
     from pathlib import Path
 
     from forensics.core.policy import Policy, ToolEntry
-    from forensics.rules.model import Condition
 
 _CACHE = 65536
 _RESULT_TEXT_LIMIT = 1024 * 1024
 _MISSING = object()
 _MADE = "schema.output.made"
-_NAME_LIMIT = 4096
-_SCHEMAS = ("input_schema", "output_schema")
 _TOOL_SOURCES = ("declaration", "pack", "schema", "name", "description")
 
 
@@ -56,6 +51,7 @@ class _Compiled(msgspec.Struct, frozen=True):
     rule: ToolRule
     pack: str
     holds: Predicate
+    source: Source
     effect: Effect | None
     result: Stability | None
     scope: Scope | None
@@ -77,12 +73,13 @@ class RuleSet:
         rules = [_compiled(rule, pack.pack) for pack in packs for rule in pack.tools]
         self._tool_rules = tuple(c for c in rules if c.rule.source in _TOOL_SOURCES)
         self._refining = tuple(c for c in self._tool_rules if c.rule.refines)
-        self._index = _ToolIndex(self._tool_rules)
+        self._index = ToolIndex([c.rule.when for c in self._tool_rules], [c.holds for c in self._tool_rules])
         self.call_rules = _member_rules("arguments", rules)
         self.result_rules = _member_rules("result", rules)
         words = frozenset(rule.id for pack in packs for rule in pack.words if rule.proof)
         self.answered_by_proof = words | {c.rule.id for c in rules if c.rule.proof}
         self.about_any_text = frozenset(c.rule.id for c in rules if c.rule.any_text)
+        self._said: dict[tuple[object, ...], tuple[ClassEvidence, ...]] = {}
         self._tools: dict[tuple[bytes, str, datetime.date | None], tuple[ClassEvidence, ...]] = {}
 
     def tool_evidence(self, facts: ToolFacts, policy: Policy) -> tuple[ClassEvidence, ...]:
@@ -93,9 +90,8 @@ class RuleSet:
         key = (signature, policy.digest, policy.as_of)
         known = self._tools.get(key)
         if known is None:
-            if len(self._tools) >= _CACHE:
-                self._tools.clear()
-            known = self._tools[key] = self._judge_tool(facts, policy)
+            known = self._judge_tool(facts, policy)
+            keep(self._tools, key, known, _CACHE)
         return known
 
     def calls_of(self, facts: ToolFacts, policy: Policy) -> CallRules:
@@ -123,76 +119,50 @@ class RuleSet:
         return self._shapes.is_id_key(key)
 
     def _judge_tool(self, facts: ToolFacts, policy: Policy) -> tuple[ClassEvidence, ...]:
-        pieces = tuple(self._said_of(facts, policy))
-        writes = any(piece.effect not in (None, Effect.NONE) for piece in pieces)
-        if not writes:  # a place is only of interest where something lands
-            return tuple(p for p in pieces if p.tier is Tier.OPERATOR or (p.effect, p.result) != (None, None))
+        entries = tuple([_operator(entry) for entry in _entries(policy, facts) if not entry.arguments])
+        said = self._said_of(facts, self._heard(facts), policy, writes=any(map(_writes, entries)))
+        pieces = (*entries, *said) if entries else said
+        if facts.output_schema is None or not any(map(_writes, pieces)):
+            return pieces
         made = made_member(facts, self.is_id_key)
         return pieces if made is None else (*pieces, _made(made, facts))
 
-    def _said_of(self, facts: ToolFacts, policy: Policy) -> Iterator[ClassEvidence]:
-        yield from (_operator(entry) for entry in _entries(policy, facts) if not entry.arguments)
-        subject = _subject(facts)
-        spoken = _speaking([c for c in self._index.asked(subject) if c.holds(subject)], facts, policy)
-        silenced = _silenced(self._refining, spoken)
-        yield from spoken
-        for hit in self._names.read(facts.name):
-            if hit.rule.id not in silenced:
-                yield _words(hit, Source.NAME, "name", facts)
-        for hit in self._descriptions.read(facts.description or ""):
-            if hit.rule.id not in silenced:
-                yield _words(hit, Source.DESCRIPTION, "description", facts)
+    def _heard(self, facts: ToolFacts) -> _HeardOfTool:
+        described = self._descriptions.read(facts.description) if facts.description else ()
+        return _HeardOfTool(self._index.holding(_subject(facts)), self._names.read(facts.name), described)
+
+    def _said_of(
+        self, facts: ToolFacts, heard: _HeardOfTool, policy: Policy, *, writes: bool
+    ) -> tuple[ClassEvidence, ...]:
+        """What was heard, as evidence; one and the same tuple for tools of which the same was heard."""
+        who = (facts.server, facts.version, facts.inventory, facts.locator)
+        key = (heard, who, policy.digest, policy.as_of, writes)
+        said = self._said.get(key)
+        if said is None:
+            pieces = self._pieces(facts, heard, policy)
+            writes = writes or any(map(_writes, pieces))  # a place is only of interest where something lands
+            said = tuple([p for p in pieces if writes or (p.effect, p.result) != (None, None)])
+            keep(self._said, key, said, _CACHE)
+        return said
+
+    def _pieces(self, facts: ToolFacts, heard: _HeardOfTool, policy: Policy) -> list[ClassEvidence]:
+        pieces = _speaking([self._tool_rules[i] for i in heard.rules], facts, policy)
+        silenced = _silenced(self._refining, pieces)
+        for hits, source in ((heard.name, Source.NAME), (heard.description, Source.DESCRIPTION)):
+            pieces += [_words(hit, source, facts) for hit in hits if hit.rule.id not in silenced]
+        return pieces
 
 
-class _ToolIndex:
-    """Which rules may hold for a tool at all? Most need a word in its name, a member of its schema or a fact that few
-    tools have; the others are left out without being asked. Of the needs of a rule the first that is known is used.
-    """
+class _HeardOfTool(NamedTuple):
+    """What spoke about a tool: rules, by their place in the list, and words. Equal ones mean equal evidence."""
 
-    def __init__(self, rules: tuple[_Compiled, ...]) -> None:
-        self._rules = rules
-        self._always: list[int] = []
-        self._by_word: dict[str, list[int]] = {}
-        self._by_key: dict[str, dict[str, list[int]]] = {schema: {} for schema in _SCHEMAS}
-        self._by_root: dict[str, list[int]] = {}
-        for number, compiled in enumerate(rules):
-            self._file(number, compiled.rule.when)
-
-    def _file(self, number: int, condition: Condition) -> None:
-        words = needed_words(condition, "/tool")
-        if words is not None:
-            _list(self._by_word, words, number)
-            return
-        for schema, by_key in self._by_key.items():
-            keys = needed_keys(condition, schema, "properties")
-            if keys is not None:
-                _list(by_key, keys, number)
-                return
-        root = needed_root(condition)
-        if root is None:
-            self._always.append(number)
-        else:
-            _list(self._by_root, (root,), number)
-
-    def asked(self, subject: Mapping[str, object]) -> list[_Compiled]:
-        """The rules to ask, in their order."""
-        numbers = set(self._always)
-        for word in split_words(str(subject["tool"])[:_NAME_LIMIT]):
-            numbers.update(self._by_word.get(word, ()))
-        for schema, by_key in self._by_key.items():
-            there = subject[schema]
-            members = there.get("properties") if isinstance(there, dict) else None
-            for key in members if isinstance(members, dict) else ():
-                numbers.update(by_key.get(key_words(key), ()) if isinstance(key, str) else ())
-        for root, rules in self._by_root.items():
-            if subject.get(root):
-                numbers.update(rules)
-        return [self._rules[number] for number in sorted(numbers)]
+    rules: Holding
+    name: tuple[Hit, ...]
+    description: tuple[Hit, ...]
 
 
-def _list(index: dict[str, list[int]], keys: Iterable[str], number: int) -> None:
-    for key in keys:
-        index.setdefault(key, []).append(number)
+def _writes(piece: ClassEvidence) -> bool:
+    return piece.effect is not None and piece.effect is not Effect.NONE
 
 
 class _MemberRules(msgspec.Struct, frozen=True):
@@ -284,7 +254,7 @@ def _compiled(rule: ToolRule, pack: str) -> _Compiled:
     effect = Effect[rule.effect.name] if rule.effect is not None else None
     result = Stability[rule.result.name] if rule.result is not None else None
     scope = Scope(rule.scope.value) if rule.scope is not None else None
-    return _Compiled(rule, pack, compile_condition(rule.when), effect, result, scope)
+    return _Compiled(rule, pack, compile_condition(rule.when), Source(rule.source), effect, result, scope)
 
 
 def _signature(facts: ToolFacts) -> bytes | None:
@@ -328,10 +298,9 @@ def _counts(compiled: _Compiled, policy: Policy | None) -> bool:
 
 
 def _evidence(compiled: _Compiled, facts: ToolFacts, policy: Policy | None) -> ClassEvidence:
-    claimed = compiled.rule.source == "declaration"
     return ClassEvidence(
-        source=Source(compiled.rule.source),
-        tier=Tier.CLAIMED if claimed else Tier.PACK,
+        source=compiled.source,
+        tier=Tier.CLAIMED if compiled.source is Source.DECLARATION else Tier.PACK,
         says=compiled.rule.says,
         effect=compiled.effect,
         result=compiled.result,
@@ -349,11 +318,11 @@ def _trusts(policy: Policy, compiled: _Compiled, facts: ToolFacts) -> bool:
     return policy.trusts_pack(compiled.pack)
 
 
-def _words(hit: Hit, source: Source, where: str, facts: ToolFacts) -> ClassEvidence:
+def _words(hit: Hit, source: Source, facts: ToolFacts) -> ClassEvidence:
     return ClassEvidence(
         source=source,
         tier=Tier.PACK,
-        says=f"the {where} says {hit.word!r}",
+        says=f"the {source.value} says {hit.word!r}",
         effect=hit.effect,
         result=hit.result,
         scope=hit.scope,

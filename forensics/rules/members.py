@@ -7,11 +7,12 @@ lookup of its key tuple. What the rules say of the members that they do look at 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from forensics.rules.conditions import key_words, needed_keys, pointer_tokens
+from forensics.rules.memory import keep
 from forensics.rules.screens import Needed, Screen, needed_matches
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 4096
 _LONGEST = 512
-_K = TypeVar("_K")
-_V = TypeVar("_V")
 
 Holding = tuple[int, ...]
 """The rules that hold, by their place in the list of rules, in order."""
@@ -76,7 +75,7 @@ class MemberRules:
         if answer is None:
             answer = self._ask(rules, subject)
             if not any(isinstance(value, str) and len(value) > _LONGEST for value in values):
-                _keep(plan.answers, known, answer)
+                keep(plan.answers, known, answer, _REMEMBERED)
         return answer
 
     def _ask(self, rules: Holding, subject: Subject) -> Holding:
@@ -93,15 +92,8 @@ class MemberRules:
         plain = tuple(i for i in rules if self._matches[i] is None)
         needed = Needed().union(*(one for i in rules if (one := self._matches[i]) is not None))
         plan = _Plan(tuple(rules), plain, Screen(keys, needed), members, {})
-        _keep(self._plans, keys, plan)
+        keep(self._plans, keys, plan, _REMEMBERED)
         return plan
-
-
-def _keep(memory: dict[_K, _V], key: _K, value: _V) -> None:
-    """Remember, and start again where a hostile trace would make memory grow without end."""
-    if len(memory) >= _REMEMBERED:
-        memory.clear()
-    memory[key] = value
 
 
 def seen_keys(condition: Condition, member: str) -> frozenset[str] | None:

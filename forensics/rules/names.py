@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from forensics.rules.memory import keep
 from forensics.rules.words import Hit, Lexicon, hit, split_words, third_person
 
 if TYPE_CHECKING:
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 NAME_LIMIT = 512
 """Longer names (characters) are read up to here, and never as a reading name."""
+
+_REMEMBERED = 16384
+_NUMBER = re.compile(r"(?<![^\W_])[0-9]+(?![^\W_])")
+"""A number that is a word of its own."""
 
 _NAMESPACE = re.compile(r"[./:]|__")
 _PLURAL_LEAST = 4
@@ -38,9 +43,23 @@ class NameReader:
         self._joiners = lexicon.words("joiner")
         self._results = lexicon.phrases("names_result")
         self._third = frozenset(map(third_person, (*self._write, *self._acts)))
+        self._knows_numbers = lexicon.holds(_NUMBER)
+        self._known: dict[str, tuple[Hit, ...]] = {}
 
     def read(self, name: str) -> tuple[Hit, ...]:
-        """Every veto, or, with none, the reading word (nothing when neither is there); and what the result is."""
+        """Every veto, or, with none, the reading word (nothing when neither is there); and what the result is. Names
+        that differ in numbers alone are read once, unless a list of words has numbers.
+        """
+        if len(name) > NAME_LIMIT or self._knows_numbers:
+            return self._read_words(name)
+        alike = _NUMBER.sub("0", name)
+        known = self._known.get(alike)
+        if known is None:
+            known = self._read_words(alike)
+            keep(self._known, alike, known, _REMEMBERED)
+        return known
+
+    def _read_words(self, name: str) -> tuple[Hit, ...]:
         head = name[:NAME_LIMIT]
         words, own = split_words(head), split_words(_NAMESPACE.split(head)[-1])
         spaces = words[: len(words) - len(own)]

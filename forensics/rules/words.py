@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -31,6 +31,9 @@ class Hit(msgspec.Struct, frozen=True):
     effect: Effect | None
     result: Stability | None
     scope: Scope | None
+
+    def __hash__(self) -> int:
+        return hash((self.rule.id, self.word))
 
 
 def hit(rule: WordRule, word: str) -> Hit:
@@ -128,6 +131,10 @@ class Lexicon:
         """Every word of these roles and its rule; a word of several roles belongs to the last."""
         return {word: rule for role in roles for word, rule in self._roles.get(role, {}).items()}
 
+    def holds(self, pattern: re.Pattern[str]) -> bool:
+        """Whether any word or phrase of any role has a part that the pattern finds."""
+        return any(pattern.search(word) for by_word in self._roles.values() for word in by_word)
+
     def phrases(self, role: Role) -> tuple[tuple[re.Pattern[str], WordRule], ...]:
         """One pattern for each rule of a role that lists phrases."""
         rules = dict.fromkeys(rule.id for rule in self.words(role).values())
@@ -135,23 +142,61 @@ class Lexicon:
         return tuple((phrase_pattern(by_id[one].words), by_id[one]) for one in rules)
 
 
+class _Phrase(NamedTuple):
+    """A phrase, the words in it, and where its first letter stands."""
+
+    text: str
+    rule: WordRule
+    words: frozenset[str]
+    letter: int
+
+
 class Phrases:
-    """Finds the phrases of all rules of a role in one walk over the words of a text."""
+    """Finds the phrases of all rules of a role in a text. Each is filed under its longest word, so that a text without
+    that word is not searched for it.
+    """
 
     def __init__(self, lexicon: Lexicon, role: Role) -> None:
-        self._by_first: dict[str, list[tuple[str, int, WordRule]]] = {}
-        for phrase, rule in sorted(lexicon.words(role).items(), key=lambda item: (-len(item[0]), item[0])):
-            first = _LETTERS.search(phrase)
-            if first is not None:
-                self._by_first.setdefault(first.group(), []).append((phrase, first.start(), rule))
+        self._by_word: dict[str, list[_Phrase]] = {}
+        for text, rule in lexicon.words(role).items():
+            words, letter = _LETTERS.findall(text), _LETTERS.search(text)
+            if letter is not None:
+                phrase = _Phrase(text, rule, frozenset(words), letter.start())
+                self._by_word.setdefault(max(words, key=len), []).append(phrase)
+        self._longest = frozenset(self._by_word)
 
-    def find(self, lower: str) -> Iterator[tuple[WordRule, str, int]]:
+    def find(self, lower: str) -> list[tuple[WordRule, str, int]]:
         """(rule, phrase, where it begins) of every phrase, in the order of the text; of one rule the longest first."""
-        for word in _LETTERS.finditer(lower):
-            for phrase, offset, rule in self._by_first.get(word.group(), ()):
-                start = word.start() - offset
-                if start >= 0 and lower.startswith(phrase, start) and _ends_there(lower, start + len(phrase)):
-                    yield rule, phrase, start
+        there = letter_runs(lower)
+        found = [
+            (start + phrase.letter, -len(phrase.text), phrase.text, phrase.rule, start)
+            for word in self._longest & there
+            for phrase in self._by_word[word]
+            if phrase.words <= there
+            for start in _occurrences(phrase.text, lower)
+        ]
+        return [(rule, text, start) for _, _, text, rule, start in sorted(found, key=_place)] if found else []
+
+
+def _place(found: tuple[int, int, str, WordRule, int]) -> tuple[int, int, str]:
+    return found[:3]
+
+
+@lru_cache(maxsize=16)
+def letter_runs(lower: str) -> frozenset[str]:
+    """The runs of the letters a to z of a text; those of a phrase that stands in it are among them."""
+    return frozenset(_LETTERS.findall(lower))
+
+
+def _occurrences(phrase: str, lower: str) -> Iterator[int]:
+    """Where a phrase begins that is no part of longer words."""
+    letter_first = "a" <= phrase[0] <= "z"
+    start = lower.find(phrase)
+    while start >= 0:
+        joined = letter_first and start > 0 and "a" <= lower[start - 1] <= "z"
+        if not joined and _ends_there(lower, start + len(phrase)):
+            yield start
+        start = lower.find(phrase, start + 1)
 
 
 def _ends_there(lower: str, end: int) -> bool:

@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 from forensics.core.classes import Effect, ToolFacts
 from forensics.core.policy import BasePolicy, Policy, TrustEntry
 from forensics.rules import load_rules
-from forensics.rules.conditions import compile_condition, needed_keys, needed_root, needed_words
+from forensics.rules.conditions import compile_condition, needed_keys
 from forensics.rules.implication import can_hold, implies
 from forensics.rules.members import MemberRules
 from forensics.rules.model import Condition, ToolRule
+from forensics.rules.tool_index import ToolIndex
 from forensics.rules.words import split_words
 
 if TYPE_CHECKING:
@@ -134,7 +135,6 @@ subjects = st.fixed_dictionaries(
 places = st.sampled_from(
     ["/arguments", "/arguments/n", "/arguments/*", "/arguments/*/a", "/arguments/a/0", "/tool", "/input_schema"]
 )
-several = st.lists(places, min_size=1, max_size=2, unique=True).map(tuple)
 tests = st.fixed_dictionaries(
     {},
     optional={
@@ -148,19 +148,45 @@ tests = st.fixed_dictionaries(
         "phrases": st.lists(st.sampled_from(["the page", "x", "from b"]), max_size=2).map(tuple),
     },
 )
-leaves = st.builds(lambda at, more: Condition(at=at, **more), places | several, tests) | st.builds(
-    Condition, tool=st.sampled_from(["*", "get_*", "exec", "?"]) | names
+
+schemas = st.none() | st.dictionaries(st.sampled_from(["properties", "anyOf", "query"]), some | objects, max_size=3)
+tools = st.fixed_dictionaries(
+    {
+        "tool": names,
+        "server": st.none() | names,
+        "description": st.none() | texts,
+        "http": st.none() | st.fixed_dictionaries({"method": texts, "path": texts}),
+        "hints": st.dictionaries(st.sampled_from(["read", "a"]), scalars | st.lists(scalars, max_size=1)),
+        "replay_class": st.none() | texts,
+        "tool_type": st.none() | texts,
+        "input_schema": schemas,
+        "output_schema": schemas,
+    }
 )
-conditions = st.recursive(
-    leaves,
-    lambda inner: st.builds(
-        Condition,
-        all=st.lists(inner, max_size=2).map(tuple),
-        any=st.lists(inner, max_size=2).map(tuple),
-        not_=st.none() | inner,
-    ),
-    max_leaves=6,
-)
+SEEN = ["/tool", "/server", "/description", "/http", "/http/method", "/hints", "/hints/read", "/replay_class"]
+SEEN += ["/input_schema", "/input_schema/properties", "/input_schema/properties/query", "/input_schema/anyOf/*"]
+SEEN += ["/input_schema/properties/*/a", "/input_schema/*", "/output_schema/properties", "/output_schema/query"]
+
+
+def over(place: st.SearchStrategy[str]) -> st.SearchStrategy[Condition]:
+    """Conditions whose pointers are among these."""
+    several = st.lists(place, min_size=1, max_size=2, unique=True).map(tuple)
+    leaves = st.builds(lambda at, more: Condition(at=at, **more), place | several, tests) | st.builds(
+        Condition, tool=st.sampled_from(["*", "get_*", "exec", "?"]) | names
+    )
+    return st.recursive(
+        leaves,
+        lambda inner: st.builds(
+            Condition,
+            all=st.lists(inner, max_size=2).map(tuple),
+            any=st.lists(inner, max_size=2).map(tuple),
+            not_=st.none() | inner,
+        ),
+        max_leaves=6,
+    )
+
+
+conditions, about_tools = over(places), over(st.sampled_from(SEEN))
 
 
 @given(conditions, subjects)
@@ -186,16 +212,19 @@ def test_what_follows_from_structure_holds(given_: Condition, then: Condition, a
 
 @given(conditions, subjects)
 def test_what_an_index_skips_does_not_hold(condition: Condition, subject: dict[str, Any]) -> None:
-    """An index leaves a rule out where a word, a key or a member that it needs is not there."""
+    """An index leaves a rule out where a key that it needs is not there."""
     if not holds(condition, subject):
         return
-    root, words = needed_root(condition), needed_words(condition, "/tool")
-    assert root is None or subject.get(root)
-    assert words is None or not words.isdisjoint(split_words(subject["tool"]))
-    for place in ("arguments", "input_schema"):
-        needed, there = needed_keys(condition, place), subject[place]
-        keys = {" ".join(split_words(key)) for key in there} if isinstance(there, dict) else set()
-        assert needed is None or not needed.isdisjoint(keys) or isinstance(there, list)
+    needed, there = needed_keys(condition, "arguments"), subject["arguments"]
+    keys = {" ".join(split_words(key)) for key in there} if isinstance(there, dict) else set()
+    assert needed is None or not needed.isdisjoint(keys) or isinstance(there, list)
+
+
+@given(st.lists(about_tools, max_size=6), st.lists(tools, min_size=1, max_size=4))
+def test_an_index_over_conditions_on_tools(several: list[Condition], asked: list[dict[str, Any]]) -> None:
+    index = ToolIndex(several, [compile_condition(one) for one in several])
+    for subject in asked * 2:
+        assert index.holding(subject) == tuple(i for i, one in enumerate(several) if holds(one, subject))
 
 
 # the shipped rules ---------------------------------------------------------------------------------------------------

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forensics.core.classes import ToolFacts
 from forensics.core.policy import BasePolicy, Policy
 from forensics.rules import load_rules
 from forensics.rules.engine import RuleSet, _subject
+from forensics.rules.names import NameReader
 from forensics.rules.words import Lexicon, Phrases, phrase_pattern, split_words
 
 RULES = load_rules()
 NOBODY = Policy(name="strict", base=BasePolicy.STRICT, digest="sha256:0")
 LEXICON = Lexicon(tuple(rule for pack in RULES.packs for rule in pack.words))
+NAMES = NameReader(LEXICON)
 WORDS = sorted({word for pack in RULES.packs for rule in pack.words for word in rule.words})
 KEYS = [
     "output_path",
@@ -63,7 +65,7 @@ def asked_naively(rules: RuleSet, facts: ToolFacts) -> list[str]:
 @given(TOOLS)
 def test_no_rule_that_holds_is_left_out(facts: ToolFacts) -> None:
     subject = _subject(facts)
-    asked = [one.rule.id for one in RULES._index.asked(subject) if one.holds(subject)]  # noqa: SLF001
+    asked = [RULES._tool_rules[i].rule.id for i in RULES._index.holding(subject)]  # noqa: SLF001
     assert asked == asked_naively(RULES, facts)
 
 
@@ -73,7 +75,7 @@ def test_the_tests_of_every_rule_agree_too() -> None:
             for test in rule.tests:
                 facts = ToolFacts(**{"name": test.name or "x", "description": test.description, **test.facts})
                 subject = _subject(facts)
-                asked = [one.rule.id for one in RULES._index.asked(subject) if one.holds(subject)]  # noqa: SLF001
+                asked = [RULES._tool_rules[i].rule.id for i in RULES._index.holding(subject)]  # noqa: SLF001
                 assert asked == asked_naively(RULES, facts)
 
 
@@ -92,3 +94,19 @@ def test_a_phrase_is_no_part_of_a_longer_word() -> None:
     assert list(phrases.find("it resends mail")) == []
     assert list(phrases.find("senders")) == []
     assert split_words("reSends") == ("re", "sends")
+
+
+@given(
+    st.lists(st.sampled_from([*WORDS, "2", "v2", "17"]), min_size=1, max_size=5), st.sampled_from(["_", "-", ".", "__"])
+)
+def test_a_name_is_read_like_the_names_that_differ_in_numbers(words: list[str], between: str) -> None:
+    once = [NAMES.read(between.join([*words, number])) for number in ("1", "23")]
+    assert once == [NAMES._read_words(between.join([*words, number])) for number in ("1", "23")]  # noqa: SLF001
+
+
+@settings(max_examples=8)  # a rule set is made anew for each
+@given(st.lists(TOOLS, min_size=2, max_size=8))
+def test_what_is_remembered_is_what_is_found_anew(several: list[ToolFacts]) -> None:
+    anew = RuleSet(RULES.packs, RULES.digest)
+    for facts in reversed(several):
+        assert RULES.tool_evidence(facts, NOBODY) == anew.tool_evidence(facts, NOBODY)

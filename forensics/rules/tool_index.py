@@ -1,0 +1,129 @@
+"""Which rules hold for a tool? Asked of the few that may hold at all; the answers to what many tools have alike, their
+declarations and their input schema, are remembered.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from forensics.rules.conditions import TEXT_LIMIT, key_words, pointer_tokens
+from forensics.rules.memory import keep
+from forensics.rules.needs import needs
+from forensics.rules.words import letter_runs, split_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from forensics.rules.conditions import Predicate
+    from forensics.rules.members import Holding
+    from forensics.rules.model import Condition
+
+_NAME_LIMIT = 4096
+_REMEMBERED = 4096
+_LONGEST_REMEMBERED = 4096  # bytes of a schema
+_DECLARED = ("hints", "replay_class", "tool_type", "http")
+
+
+class ToolIndex:
+    """Rules about tools, filed by what they look at and by what they need of it."""
+
+    def __init__(self, conditions: Sequence[Condition], predicates: Sequence[Predicate]) -> None:
+        seen = [seen_roots(condition) for condition in conditions]
+        rules = tuple((condition, holds) for condition, holds in zip(conditions, predicates, strict=True))
+        declaring = {i for i, roots in enumerate(seen) if roots <= frozenset(_DECLARED)}
+        shaping = {i for i, roots in enumerate(seen) if roots == {"input_schema"}}
+        self._declaring = _Filed({i: rules[i] for i in sorted(declaring)})
+        self._shaping = _Filed({i: rules[i] for i in sorted(shaping)})
+        self._other = _Filed({i: one for i, one in enumerate(rules) if i not in declaring | shaping})
+        self._declared: dict[tuple[object, ...], Holding] = {}
+        self._shaped: dict[bytes, Holding] = {}
+
+    def holding(self, subject: Mapping[str, Any]) -> Holding:
+        """The rules that hold for the subject, by their place in the list of rules, in order."""
+        found = (*self._other.holding(subject), *self._by_declarations(subject), *self._by_schema(subject))
+        return tuple(sorted(found))
+
+    def _by_declarations(self, subject: Mapping[str, Any]) -> Holding:
+        http, hints = subject["http"], subject["hints"]
+        known = (_flat(hints), subject["replay_class"], subject["tool_type"], _flat(http) if http else None)
+        try:
+            answer = self._declared.get(known)
+        except TypeError:  # a hint that is an object or an array
+            return self._declaring.holding(subject)
+        if answer is None:
+            answer = self._declaring.holding(subject)
+            keep(self._declared, known, answer, _REMEMBERED)
+        return answer
+
+    def _by_schema(self, subject: Mapping[str, Any]) -> Holding:
+        try:
+            known = msgspec.json.encode(subject["input_schema"])
+        except (UnicodeEncodeError, OverflowError, RecursionError):  # what JSON can't hold, such as a lone surrogate
+            return self._shaping.holding(subject)
+        answer = self._shaped.get(known)
+        if answer is None:
+            answer = self._shaping.holding(subject)
+            if len(known) <= _LONGEST_REMEMBERED:
+                keep(self._shaped, known, answer, _REMEMBERED)
+        return answer
+
+
+class _Filed:
+    """Rules by their number, filed by what they need."""
+
+    def __init__(self, rules: Mapping[int, tuple[Condition, Predicate]]) -> None:
+        self._holds = {number: holds for number, (_, holds) in rules.items()}
+        self._always: list[int] = []
+        self._by_need: dict[str, dict[str, list[int]]] = {}
+        for number, (condition, _) in rules.items():
+            needed = needs(condition)
+            if needed is None:
+                self._always.append(number)
+            for place, what in needed or ():
+                self._by_need.setdefault(place, {}).setdefault(what, []).append(number)
+
+    def holding(self, subject: Mapping[str, Any]) -> Holding:
+        """The rules that hold, in no order."""
+        asked = set(self._always)
+        for place, by_what in self._by_need.items():
+            for what in _there(place, subject):
+                if what in by_what:
+                    asked.update(by_what[what])
+        return tuple([number for number in asked if self._holds[number](subject)])
+
+
+def seen_roots(condition: Condition) -> frozenset[str]:
+    """The members of the subject that a condition looks at; "" stands for the subject itself."""
+    pointers = (condition.at,) if isinstance(condition.at, str) else condition.at or ()
+    seen = {next(iter(pointer_tokens(pointer)), "") for pointer in pointers}
+    seen |= {root for root in ("tool", "server") if getattr(condition, root) is not None}
+    negated = () if condition.not_ is None else (condition.not_,)
+    return frozenset(seen).union(*map(seen_roots, (*condition.all, *condition.any, *negated)))
+
+
+def _flat(said: dict[str, object]) -> tuple[object, ...]:
+    """An object that can be looked up, with the types of its values: true is not 1."""
+    return (*said.items(), *map(type, said.values()))
+
+
+def _there(place: str, subject: Mapping[str, Any]) -> Iterable[str]:
+    """What of the needs at this place a tool can meet."""
+    if place == "tool":
+        return split_words(subject["tool"][:_NAME_LIMIT])
+    if place == "description":
+        text = subject["description"]
+        return letter_runs(text[:TEXT_LIMIT].lower()) if text else ()
+    if place == "":
+        return [root for root, value in subject.items() if value]
+    root, _, inner = place.partition("/")
+    members = subject[root]
+    if members and inner:
+        members = members.get(inner)
+    return _keys(members) if members else ()
+
+
+def _keys(members: object) -> list[str]:
+    """The keys of an object, or the texts of a list, which a condition on keys takes likewise."""
+    return [key_words(key) for key in members if isinstance(key, str)] if isinstance(members, (dict, list)) else []
