@@ -63,16 +63,18 @@ def _merged(parts: tuple[Condition, ...]) -> Iterator[Condition]:
     """The same parts, those that only match one and the same text against a pattern made one."""
     patterns: dict[str, list[str]] = {}
     for part in parts:
-        if (
-            isinstance(part.at, str)
-            and part.matches is not None
-            and part == type(part)(at=part.at, matches=part.matches)
-        ):
+        if isinstance(part.at, str) and part.matches is not None and _only_matches(part):
             patterns.setdefault(part.at, []).append(part.matches)
         else:
             yield part
     for at, several in patterns.items():
         yield type(parts[0])(at=at, matches="|".join(f"(?:{one})" for one in several))
+
+
+def _only_matches(part: Condition) -> bool:
+    """`\\Q` quotes the rest of a pattern, and with it the bracket that would end it."""
+    alone = part == type(part)(at=part.at, matches=part.matches)
+    return alone and part.matches is not None and "\\Q" not in part.matches
 
 
 def _all_of(parts: tuple[Predicate, ...]) -> Predicate:
