@@ -72,7 +72,7 @@ def _merged(parts: tuple[Condition, ...]) -> Iterator[Condition]:
 
 
 def _only_matches(part: Condition) -> bool:
-    """`\\Q` quotes the rest of a pattern, and with it the bracket that would end it."""
+    """Alone in its condition, and without `Q`-quoting, which would take the bracket behind the pattern as text."""
     alone = part == type(part)(at=part.at, matches=part.matches)
     return alone and part.matches is not None and "\\Q" not in part.matches
 
