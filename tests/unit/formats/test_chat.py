@@ -613,3 +613,32 @@ def test_a_turn_in_which_nothing_is_read_may_hide_a_call(
     path.write_text(json.dumps([*CHAT, {"role": "user", "content": "more"}, {"role": "assistant", **turn}]), "utf-8")
     (trace,) = load(path)
     assert any("without anything in it" in gap.message for gap in trace.gaps) is hides
+
+
+@pytest.mark.parametrize(
+    ("members", "hides"),
+    [
+        ({"actions": [{"name": "pay", "args": {}, "id": "c9"}]}, True),
+        ({"request": {"function": "pay", "arguments": "{}"}}, True),
+        ({"annotations": [{"type": "url_citation", "url": "https://example.org"}]}, False),
+        ({"usage": {"input": 3, "output": 2}}, False),
+    ],
+)
+def test_calls_in_a_member_of_another_name_are_a_gap(
+    tmp_path: Path,
+    members: dict[str, Any],
+    hides: bool,  # noqa: FBT001
+) -> None:
+    path = tmp_path / "messages.json"
+    told = [*CHAT, {"role": "user", "content": "more"}, {"role": "assistant", "content": "on it", **members}]
+    path.write_text(json.dumps(told), "utf-8")
+    (trace,) = load(path)
+    assert any("in a member that is not read" in gap.message for gap in trace.gaps) is hides
+
+
+def test_a_member_that_repeats_the_calls_of_its_message_is_no_gap(tmp_path: Path) -> None:
+    path = tmp_path / "messages.json"
+    asks = {**CHAT_CALL, "chunks": [{"id": "call_a", "name": "pay", "args": "{}"}]}
+    path.write_text(json.dumps([CHAT[0], asks, *CHAT[2:]]), "utf-8")
+    (trace,) = load(path)
+    assert not [gap for gap in trace.gaps if gap.hides]

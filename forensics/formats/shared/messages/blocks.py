@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from forensics.core.messages import MODEL_ROLES
 from forensics.core.sanitise import one_line
 from forensics.core.trace import Boundary, Payload
 from forensics.formats.shared.fields import (
@@ -19,6 +20,7 @@ from forensics.formats.shared.fields import (
     is_text,
     is_true,
     items_of,
+    opens_with,
     present,
     spelled,
     text,
@@ -345,6 +347,24 @@ def read_tool_calls(draft: Draft, fields: Fields) -> None:
     if more is not None:
         inner = fields_of(more)
         _read_listed_calls(draft, inner, "/additional_kwargs/tool_calls")
+    if draft.role in MODEL_ROLES and "role" in fields:
+        _doubt_members(draft, fields)
+
+
+def _doubt_members(draft: Draft, fields: Fields) -> None:
+    """Calls that stand in a member of another name, unless they repeat those that were read."""
+    told = {part.recorded_id for part in draft.calls if part.recorded_id}
+    for name, held in fields.items():
+        if name in _SEEN or name in _REPEATING or spelled(name) in _CALLS:
+            continue
+        found = items_of(held) if opens_with(held, b"[") else [held] if opens_with(held, b"{") else []
+        looks = [inner for inner in map(fields_of, found) if call_marks(inner)]
+        if any(text(inner, *_CALL_ID) not in told for inner in looks):
+            draft.doubt(f"what looks like calls in a member that is not read ({one_line(name, 40)})", "")
+
+
+_REPEATING = frozenset({"additional_kwargs", "invalid_tool_calls", "tool_call_chunks", "response_metadata"})
+_CALL_ID = ("id", "call_id", "tool_call_id", "toolCallId", "tool_use_id")
 
 
 def _read_listed_calls(draft: Draft, fields: Fields, pointer: str) -> None:
