@@ -39,6 +39,7 @@ _SHORTEST_RUN = 2
 _LONGEST_RUN = 200
 _LONGEST_VALUE = 4096
 _TELLING_NUMBER = 6
+_ROUND = "000"  # a limit, a timeout, a price: chosen by somebody, and chosen again
 NEW_BY_SHAPE = frozenset({"uuid", "ulid", "cursor", "token", "url", "presigned-url", "jwt"})
 """Kinds of values that are new by their shape alone, even out of a read."""
 _CLOCK = "timestamp"
@@ -173,10 +174,10 @@ class Minting:
         return before if len(self.handles) > before else None
 
     def _is_leaf(self, number: str, text: Text) -> bool:
-        """Whether a number is a whole scalar of these arguments and, in a large trace, one that tells more than a count
-        does: a long one, or one under a key that names an id.
+        """Whether a number is a whole scalar of these arguments and tells more than a count does: one under a key that
+        names an id, or one that is not round and, in a large trace, long.
         """
-        telling = self._small or len(number) >= _TELLING_NUMBER
+        telling = not number.endswith(_ROUND) and (self._small or len(number) >= _TELLING_NUMBER)
         keys = [leaf[2] for leaf in text.leaves if str(leaf[3]) == number]
         return any(telling or (key is not None and self._rules.is_id_key(key)) for key in keys)
 

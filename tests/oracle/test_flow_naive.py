@@ -197,7 +197,7 @@ class Naive:
 
     def tells(self, number: str, row: int) -> bool:
         held = [leaf for leaf in self.leaves(row) if str(leaf[3]) == number]
-        telling = self.small or len(number) >= 6
+        telling = not number.endswith("000") and (self.small or len(number) >= 6)
         return any(telling or self.rules.is_id_key(leaf[2] or "") for leaf in held)
 
     def use(self, index: int, row: int, written: str) -> None:

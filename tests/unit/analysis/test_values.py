@@ -138,3 +138,18 @@ def test_an_answer_that_does_not_say_that_the_handle_is_gone(answer: str, failed
 
 def test_a_failure_that_names_another_value(tmp_path: Path) -> None:
     assert not stale(tmp_path, "session has expired", used={"session_id": "s-7", "text": "for s-91"})
+
+
+@pytest.mark.parametrize(("value", "minted"), [(30000, []), (31847, ["31847"])])
+def test_a_round_number_that_comes_again_was_chosen_again(tmp_path: Path, value: int, minted: list[str]) -> None:
+    events: list[dict[str, Any]] = [
+        {"type": "user", "text": "go"},
+        {"type": "tool_call", "call_id": "c0", "name": "create_job", "args": {"a": 1}},
+        {"type": "tool_result", "call_id": "c0", "result": f"waited {value} ms"},
+        {"type": "tool_call", "call_id": "c1", "name": "create_job", "args": {"wait": value}},
+        {"type": "tool_result", "call_id": "c1", "result": "ok"},
+    ]
+    path = tmp_path / "events.jsonl"
+    path.write_text("\n".join(map(json.dumps, events)), encoding="utf-8")
+    (trace,) = examine(path).audit().traces
+    assert [handle.value for handle in trace.handles] == minted
