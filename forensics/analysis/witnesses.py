@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from forensics.core.reading import Reading
 
 _LEAST_ID = 16  # characters of an id that two evidences can't share by chance: W3C trace ids, UUIDs
+_ALL_WITH_ALL = 16  # witnesses of one run
 _NOT_IN_IDS = re.compile(r"[^0-9a-z]")
 _ENDED = frozenset({Outcome.RECORDED, Outcome.FAILED, Outcome.DENIED})
 
@@ -47,8 +48,18 @@ def hear(readings: Sequence[Reading]) -> None:
             if (key := _run_of(trace.id)) is not None:
                 runs.setdefault(key, []).append(Witness(reading.evidence.name, trace))
     for witnesses in runs.values():
-        for one, other in combinations(witnesses, 2):
+        for one, other in _encounters(witnesses):
             _confront(one, other)
+
+
+def _encounters(witnesses: Sequence[Witness]) -> Iterator[tuple[Witness, Witness]]:
+    """Which witnesses of a run are compared: each with each and, where a run was saved over and over, every further one
+    with the first ones and with the one before it, so that the work grows no faster than their number.
+    """
+    yield from combinations(witnesses[:_ALL_WITH_ALL], 2)
+    for at in range(_ALL_WITH_ALL, len(witnesses)):
+        for other in (*witnesses[: _ALL_WITH_ALL - 1], witnesses[at - 1]):
+            yield other, witnesses[at]
 
 
 def _run_of(trace_id: str) -> str | None:

@@ -251,7 +251,8 @@ class RerunOf(Document, frozen=True):
 
 class TraceRow(Document, frozen=True):
     """One agent run. `calls` has each call that was asked for once; what a branch executed once more stands in
-    `executed_again`. `also_in` names the other evidences that tell of the same run.
+    `executed_again`. `also_in` names other evidences that tell of the same run and were
+    compared with it.
     """
 
     id: str

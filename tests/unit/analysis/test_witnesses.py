@@ -79,3 +79,12 @@ def test_a_database_and_its_export_are_one_run() -> None:
     joined = [t for t in document.traces if t.also_in]
     assert len(joined) >= 2
     assert contradictions(document) == []
+
+
+def test_a_run_that_was_saved_over_and_over_is_compared_in_linear_work(tmp_path: Path) -> None:
+    """The last of many witnesses is still held against the first, and nobody against all."""
+    many = [log(tmp_path / f"{n:03d}.jsonl", call(), result()) for n in range(40)]
+    document = examine([*many, log(tmp_path / "zz.jsonl", call(amount=99), result())]).audit()
+    assert {t.verdict.level for t in document.traces[:1]} == {"static"}
+    assert document.traces[-1].verdict.level == "static"
+    assert max(len(t.also_in) for t in document.traces[16:]) <= 17
