@@ -70,7 +70,7 @@ class _Flow:
 
     def run(self) -> Flow:
         trace, watched, kinds = self.trace, self.minted.watched, self.trace.kind
-        for row, runs in zip(self.runs.rows, self.runs.runs, strict=True):
+        for row, runs in self.runs:
             kind = kinds[row]
             hits = [] if watched.isdisjoint(runs) else [run for run in runs if run in watched]
             if not hits and kind not in _ALWAYS and not self.own:

@@ -50,7 +50,7 @@ class Minted:
         if value != anchor:
             self._add_around(index, value, (anchor, *others))
             return
-        if told.last.get(anchor, row) > row:
+        if told.stands_after(anchor, row):
             self._watch(anchor, index, "verbatim")
         for other in others:
             if other != anchor:

@@ -157,7 +157,7 @@ class Minting:
             self._wait(token, Pending(value, origin, ""))
 
     def _wait(self, anchor: bytes, waiting: Pending) -> None:
-        if self._runs.last.get(anchor, -1) > waiting.origin.step:
+        if self._runs.stands_after(anchor, waiting.origin.step):
             self.pending.setdefault(anchor, waiting)
 
     def promote(self, text: Text, run: bytes) -> int | None:

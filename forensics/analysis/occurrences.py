@@ -5,8 +5,9 @@ followed, so that following them has to look only at runs that come back.
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter
-from itertools import chain, repeat
+from itertools import chain
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
@@ -27,42 +28,55 @@ _CUT = re.compile(b"[-_]")
 
 
 class Occurrences:
-    """The runs of each row (`runs`) and, of arguments that hold a percent sign, those of the decoded text (`encoded`).
+    """The runs of each row and, of arguments that hold a percent sign, those of the decoded text (`encoded`).
 
-    `first` is the row where a run first stands and `last` the last one, decoded texts included; `told` are runs that
-    stood somewhere before the first row. `other_case` leads from a run in lower case to the runs that differ from each
-    other in case only, `holders` from a run to the longer runs that begin or end with it. `live` are the runs that
-    another row names, in whatever way.
+    `first` is the row where a run first stands, and -1 for those `told` before the first row. `other_case` leads from a
+    run in lower case to the runs that differ from each other in case only, `holders` from a run to the longer runs that
+    begin or end with it. `live` are the runs that another row names, in whatever way.
     """
 
     def __init__(self, trace: Trace, told: Iterable[bytes]) -> None:
         self.small = len(trace) <= SMALL_TRACE
-        self.rows: list[int] = []
-        self.runs: list[Runs] = []
+        self._rows = array("q")
+        self._ends = array("q")
+        self._runs: Runs = []
         self.encoded: dict[int, Runs] = {}
         self.runs_of = all_runs if self.small else digit_runs
         self._read(trace, self.runs_of)
-        rows = list(chain.from_iterable(map(repeat, self.rows, map(len, self.runs))))
-        runs = list(chain.from_iterable(self.runs))
-        self.last = dict(zip(runs, rows, strict=True))
-        self.first = dict(zip(reversed(runs), reversed(rows), strict=True))
+        rows = [row for row, runs in self for _ in runs]
+        last = dict(zip(self._runs, rows, strict=True))
+        self.first = dict(zip(reversed(self._runs), reversed(rows), strict=True))
         self.first.update(dict.fromkeys(told, -1))
         for row, decoded in self.encoded.items():
-            self.last.update((run, max(row, self.last.get(run, row))) for run in decoded)
-        self.other_case = _other_cases(self.last)
-        self.holders = _holders(self.last)
-        self.live = {run for run, row in self.last.items() if self.first.get(run, row) != row}
+            last.update((run, max(row, last.get(run, row))) for run in decoded)
+        self._later = {run: row for run, row in last.items() if self.first.get(run) != row}
+        self.other_case = _other_cases(last)
+        self.holders = _holders(last)
+        self.live = {run for run in self._later if run in self.first}
         self.live.update(self.holders, chain.from_iterable(self.other_case.values()))
 
+    def __iter__(self) -> Iterator[tuple[int, Runs]]:
+        """Each row that holds any, with its runs."""
+        begin = 0
+        for row, end in zip(self._rows, self._ends, strict=True):
+            yield row, self._runs[begin:end]
+            begin = end
+
+    def stands_after(self, run: bytes, row: int) -> bool:
+        """Whether a run stands in a later row, or in what one of them encodes."""
+        return self._later.get(run, self.first.get(run, -1)) > row
+
     def _read(self, trace: Trace, runs_of: Callable[[bytes], Runs]) -> None:
+        known = dict[bytes, bytes]().setdefault  # a run that comes back is kept once
         for row, payload in enumerate(trace.payload):
             if payload is None:
                 continue
             text = plain_bytes(payload)
             runs = runs_of(text)
             if runs:
-                self.rows.append(row)
-                self.runs.append(runs)
+                self._runs += [known(run, run) for run in runs]
+                self._rows.append(row)
+                self._ends.append(len(self._runs))
                 if _PERCENT in text and trace.kind[row] == _CALL:
                     self.encoded[row] = all_runs(unquote_to_bytes(text))
 

@@ -76,6 +76,7 @@ class _Tool:
         self.base = base
         self.calls = calls
         self.answered = answered
+        self.answered_first: dict[bytes, int] = {}  # by the key of the arguments, the row of the first call
         self.extra: dict[tuple[str, str | None], ClassEvidence] = {}
         self._kinds = kinds
         self._classified: dict[tuple[Heard, str | None, ClassEvidence | None], int] = {}
@@ -127,7 +128,6 @@ class _Surveyor:
         self.listing = listing
         self.listed: set[ToolKey] = set()
         self.tools: dict[ToolKey, _Tool] = {}
-        self.results: dict[tuple[ToolKey, bytes], tuple[Call, Payload]] = {}
         self.last_change: Call | None = None
         self.findings: list[Finding] = []
         self.kinds: list[Classification] = []
@@ -187,10 +187,15 @@ class _Surveyor:
         if payload is None or result is None or call.outcome is not Outcome.RECORDED:
             return tool.classify(tool.calls.heard(arguments), arguments)
         heard = tool.calls.heard(arguments, result)
-        first, earlier = self.results.setdefault(((call.tool, call.server), key), (call, payload))
-        if earlier is payload or canonical(_decoded(earlier).value) == canonical(result):
+        row = len(keys) - 1
+        before = tool.answered_first.setdefault(key, row)
+        if before == row or self._has_result(before, result):
             return tool.classify(heard, arguments)
-        return tool.classify(heard, arguments, self._changed(first, call))
+        return tool.classify(heard, arguments, self._changed(self.trace.calls[before], call))
+
+    def _has_result(self, row: int, result: object) -> bool:
+        payload = self.trace.calls[row].result
+        return payload is not None and canonical(_decoded(payload).value) == canonical(result)
 
     def _changed(self, first: Call, call: Call) -> ClassEvidence:
         """The same call with another result: the result is not stable. Whether a call that may change something ran

@@ -16,7 +16,7 @@ from forensics.core.evidence import Basis, Locator
 from forensics.core.limits import exceeded, limits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from forensics.core.classes import ToolFacts
     from forensics.core.evidence import Gap
@@ -292,7 +292,9 @@ class Trace:
         self.ended_normally: bool | None = None
         self.strings = Strings()
         self._steps = array("q")
-        self.close()
+        columns = [array("q") for _ in range(_STEP)]
+        self.kind, self.name, self.agent, self.at, self.place, self.pointer, self.call, self.turn, self.parent = columns
+        self._columns = columns
         self.payload: list[Payload | None] = []
         self.silent_turns: list[int] = []
 
@@ -304,15 +306,22 @@ class Trace:
 
     def place_of(self, row: int) -> int:
         """The place of a step while the trace is built."""
-        return self._steps[row * _STEP + _STEP_PLACE]
+        return self._numbers(row)[_STEP_PLACE]
+
+    def _numbers(self, row: int) -> Sequence[int]:
+        """The numbers of a step, whether it stands in the columns yet or not."""
+        closed = len(self.place)
+        if row < closed:
+            return [column[row] for column in self._columns]
+        return self._steps[(row - closed) * _STEP : (row - closed + 1) * _STEP]
 
     def close(self) -> None:
         """Part the steps into columns, when the last one is there: adding a row at a time costs a third of adding to
         each column.
         """
-        steps = self._steps
-        columns = (steps[at::_STEP] for at in range(_STEP))
-        self.kind, self.name, self.agent, self.at, self.place, self.pointer, self.call, self.turn, self.parent = columns
+        for at, column in enumerate(self._columns):
+            column.extend(self._steps[at::_STEP])
+        self._steps = array("q")
 
     def __len__(self) -> int:
         return len(self.payload)
@@ -321,8 +330,7 @@ class Trace:
         """The step of that row. Raises IndexError beyond the trace."""
         if not 0 <= index < len(self):
             raise IndexError(index)
-        numbers = self._steps[index * _STEP : (index + 1) * _STEP]
-        kind, name, agent, at, place, pointer, call, turn, _ = numbers
+        kind, name, agent, at, place, pointer, call, turn, _ = self._numbers(index)
         return Step(
             index,
             StepKind(kind),
