@@ -27,7 +27,8 @@ from forensics.formats.shared.fields import (
     says_each_key_once,
     text,
 )
-from forensics.formats.shared.lines import Line, bad_line, lines
+from forensics.formats.shared.line_fields import lines_with_fields
+from forensics.formats.shared.lines import bad_line, line_at
 from forensics.formats.shared.messages.answers import Answer, read_answer
 from forensics.formats.shared.messages.draft import UNSETTLED
 from forensics.formats.shared.messages.telling import doubts_of, tell
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
     from forensics.core.messages import Doubt
     from forensics.core.reading import EvidenceBuilder
     from forensics.core.trace import Payload
+    from forensics.formats.shared.fields import Fields
+    from forensics.formats.shared.lines import Line, Span
     from forensics.formats.shared.reader import Look
     from forensics.formats.shared.source import Source
 
@@ -89,8 +92,8 @@ def sniff(look: Look) -> int:
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Walk the log line by line. Never raises: what can't be read is a bad line."""
     log = _Log(build)
-    for line in lines(source):
-        log.line(line)
+    for span, fields in lines_with_fields(source):
+        log.line(source, span, fields)
     log.close()
 
 
@@ -102,22 +105,33 @@ class _Log:
         self.plans = Plans()
         self.to_call: list[tuple[TraceBuilder, int, Spot]] = []
 
-    def line(self, line: Line) -> None:
+    def line(self, source: Source, span: Span, fields: Fields | None) -> None:
         self.build.counts.lines += 1
-        place = self.build.places.add(line=line.number, offset=line.offset, length=len(line.data))
+        number, start, end = span
+        place = self.build.places.add(line=number, offset=start, length=end - start)
+        if fields:
+            self.record(place, fields)
+        else:
+            self._alone(line_at(source, span), place)
+
+    def _alone(self, line: Line, place: int) -> None:
+        """A line that was not told as fields that it says once: what is unusual in it is said."""
         fields = fields_of(line.data)
-        tainted = None
-        if not fields or not says_each_key_once(fields, bytes(line.data)):
-            decoded = decode(line.data)
-            if decoded.error is not None:
-                bad_line(self.build, line, place, f"line {line.number} is no JSON: {decoded.error}")
-                return
-            if not isinstance(decoded.value, dict):
-                self._faults(decoded.faults, Spot(place))
-                said = f"line {line.number} is JSON and no record: it may hold a call"
-                self.build.bad_line(line.number, "dialect", said, Spot(place), Severity.MEDIUM)
-                return
-            tainted = self._faults(decoded.faults, Spot(place))
+        if fields and says_each_key_once(fields, bytes(line.data)):
+            self.record(place, fields)
+            return
+        decoded = decode(line.data)
+        if decoded.error is not None:
+            bad_line(self.build, line, place, f"line {line.number} is no JSON: {decoded.error}")
+        elif isinstance(decoded.value, dict):
+            self.record(place, fields, self._faults(decoded.faults, Spot(place)))
+        else:
+            self._faults(decoded.faults, Spot(place))
+            said = f"line {line.number} is JSON and no record: it may hold a call"
+            self.build.bad_line(line.number, "dialect", said, Spot(place), Severity.MEDIUM)
+
+    def record(self, place: int, fields: Fields, tainted: str | None = None) -> None:
+        """Tell one record of the log."""
         self.build.counts.records += 1
         plan = self.plans.of(fields)
         trace, agent, at = plan["trace"], plan["agent"], plan["at"]

@@ -38,8 +38,23 @@ def plain_start(source: Source) -> int:
     return len(BOM) if bytes(source.data[: len(BOM)]) == BOM else 0
 
 
+Span = tuple[int, int, int]
+"""Number of a line (from 1), and the offsets where it begins and ends."""
+
+
 def lines(source: Source) -> Iterator[Line]:
     """The lines of the evidence that are not blank, in order. Raises LimitExceededError for one that is too long."""
+    return (line_at(source, span) for span in spans(source))
+
+
+def line_at(source: Source, span: Span) -> Line:
+    """The line that stands there."""
+    number, start, end = span
+    return Line(number, start, source.data[start:end])
+
+
+def spans(source: Source) -> Iterator[Span]:
+    """Where the lines stand that `lines` gives."""
     data, size, find = source.data, len(source.data), source.find
     position, number, longest = plain_start(source), 0, limits().line
     while position < size:
@@ -51,7 +66,7 @@ def lines(source: Source) -> Iterator[Line]:
             raise exceeded("line", f"line {number} of {source.name} has {end - position} bytes")
         stop = end - 1 if end > position and data[end - 1] == _RETURN else end
         if stop > position and (data[position] not in _BLANK or bytes(data[position:stop]).strip(_BLANK)):
-            yield Line(number, position, data[position:stop])
+            yield number, position, stop
         position = end + 1
 
 
