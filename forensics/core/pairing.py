@@ -30,12 +30,14 @@ class How(StrEnum):
 
 class Batch:
     """Open calls of one turn that a result might answer alike, in order of request. `fresh` are those that nothing has
-    called ambiguous yet, so that a batch of any size is marked once.
+    called ambiguous yet, so that a batch of any size is marked once; answered ones may still stand in it.
     """
+
+    __slots__ = ("calls", "fresh")
 
     def __init__(self) -> None:
         self.calls: dict[int, None] = {}
-        self.fresh: set[int] = set()
+        self.fresh: list[int] = []
 
     def first(self) -> int:
         """The call that was asked for first."""
@@ -43,7 +45,7 @@ class Batch:
 
     def take_fresh(self) -> tuple[int, ...]:
         """The calls that were not called ambiguous before, in order; they are from now on."""
-        taken = tuple(sorted(self.fresh))
+        taken = tuple(sorted({call for call in self.fresh if call in self.calls}))
         self.fresh.clear()
         return taken
 
@@ -124,7 +126,7 @@ def _places(call: Call) -> tuple[tuple[str, bool], ...]:
 def _put(table: dict[Any, dict[int, Batch]], key: Any, turn: int, call: int) -> None:
     batch = table.setdefault(key, {}).setdefault(turn, Batch())
     batch.calls[call] = None
-    batch.fresh.add(call)
+    batch.fresh.append(call)
 
 
 def _drop(table: dict[Any, dict[int, Batch]], key: Any, turn: int, call: int) -> None:
@@ -133,7 +135,6 @@ def _drop(table: dict[Any, dict[int, Batch]], key: Any, turn: int, call: int) ->
     if batch is None:
         return
     batch.calls.pop(call, None)
-    batch.fresh.discard(call)
     if not batch.calls:
         del turns[turn]
         if not turns:

@@ -58,7 +58,8 @@ class Recorder:
         """Add a step and return its row."""
         trace = self.trace
         add = trace.strings.add
-        numbers = (kind, add(name), add(agent), spot.at, spot.place, add(spot.pointer), call, turn, parent)
+        pointer = add(spot.pointer) if spot.pointer else 0  # as nearly always
+        numbers = (kind, add(name), add(agent), spot.at, spot.place, pointer, call, turn, parent)
         return trace.add_step(numbers, payload)
 
     def note(self, found: Finding) -> None:

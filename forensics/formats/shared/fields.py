@@ -92,13 +92,14 @@ def present(fields: Fields, *names: str) -> Payload | None:
 
 def text(fields: Fields, *names: str) -> str:
     """The text of the first of these fields that holds one, else ""."""
-    raw = present(fields, *names)
-    if raw is None:
-        return ""
-    data = bytes(raw)
-    if data[:1] == b'"':
-        return text_of(raw)
-    return data.decode("utf-8", "replace") if data[:1] not in (b"{", b"[") else ""
+    for name in names:
+        raw = fields.get(name)
+        data = _NULL if raw is None else bytes(raw)
+        if raw is not None and data[:1] == b'"':
+            return text_of(raw)
+        if data != _NULL:
+            return data.decode("utf-8", "replace") if data[:1] not in (b"{", b"[") else ""
+    return ""
 
 
 def whole_number(fields: Fields, *names: str) -> int:
