@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.formats.shared.fields import fields_of, spelled
+from forensics.formats.shared.fields import spelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,15 +80,9 @@ def _names(look: Look) -> set[str] | None:
     objects = [look.document] if look.document is not None else look.items() or list(look.lines)
     if not objects or not all(objects) or look.line_arrays or look.is_sqlite:
         return None
-    if look.document is None and not look.array and not _begins_with(look, objects[0].keys()):
-        return None
+    if look.document is None and not look.array and not look.from_the_first:
+        return None  # what stands before the lines that are objects could be of another format
     names = {name for fields in objects for name in fields}
     if b'"jsonrpc"' in look.head:  # a text log shows messages amid other lines
         names.add("jsonrpc")
     return names | {spelled(name) for name in names}
-
-
-def _begins_with(look: Look, names: Iterable[str]) -> bool:
-    """Whether the very first line is the object with these names: what stands before it could be of another format."""
-    first, newline, _ = look.head.partition(b"\n")
-    return bool(newline) and first[:1] == b"{" and fields_of(first).keys() == names

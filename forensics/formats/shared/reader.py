@@ -33,8 +33,8 @@ class Look(msgspec.Struct, frozen=True, eq=False, weakref=True):
 
     `head` is its first 64 KiB. `document` holds the fields of a whole-file JSON object, `array` the items of a
     whole-file JSON array; `lines` the fields of the first JSON objects of a line format, `line_arrays` its first lines
-    that are JSON arrays. A document that breaks off or is damaged is what stands before its first damaged record.
-    Values are still JSON text.
+    that are JSON arrays, and `from_the_first` says that the file begins with the first of these objects. A document
+    that breaks off or is damaged is what stands before its first damaged record. Values are still JSON text.
     """
 
     head: bytes
@@ -42,6 +42,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, weakref=True):
     array: list[msgspec.Raw] | None = None
     lines: tuple[Fields, ...] = ()
     line_arrays: tuple[list[msgspec.Raw], ...] = ()
+    from_the_first: bool = False
 
     @property
     def is_sqlite(self) -> bool:
@@ -124,15 +125,17 @@ def _whole(decode: Any, data: memoryview) -> Any:
         return None
 
 
-def _first_lines(source: Source) -> tuple[tuple[Fields, ...], tuple[list[msgspec.Raw], ...]]:
+def _first_lines(source: Source) -> tuple[tuple[Fields, ...], tuple[list[msgspec.Raw], ...], bool]:
     objects: list[Fields] = []
     arrays: list[list[msgspec.Raw]] = []
+    from_the_first = False
     for seen, line in enumerate(lines(source)):
         if seen >= _FIRST_LINES * 4 or len(objects) + len(arrays) >= _FIRST_LINES:
             break
         first = bytes(line.data[:1])
         if first == b"{" and (found := fields_of(line.data)):
             objects.append(found)
+            from_the_first = from_the_first or line.offset == 0
         elif first == b"[" and (items := items_of(line.data)):
             arrays.append(items)
-    return tuple(objects), tuple(arrays)
+    return tuple(objects), tuple(arrays), from_the_first
