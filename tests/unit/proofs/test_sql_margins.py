@@ -1,0 +1,80 @@
+"""Statements one word away from those that are proven: each of them writes, or may. Found by mutation testing."""
+
+from __future__ import annotations
+
+import pytest
+
+from forensics.proofs import prove
+from forensics.proofs.tables import sql_tables
+
+WITHOUT_EXPLAIN = [dialect.name for dialect in sql_tables().dialects if dialect.explain is None]
+WITHOUT_DESCRIBE = [dialect.name for dialect in sql_tables().dialects if not dialect.describe]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text"),
+    [
+        *((name, "EXPLAIN SELECT 1") for name in WITHOUT_EXPLAIN),
+        *((name, "DESCRIBE orders") for name in WITHOUT_DESCRIBE),
+        *((name, "DESC orders") for name in WITHOUT_DESCRIBE),
+        # a pragma with a value sets it
+        ("sqlite", "PRAGMA user_version = 5"),
+        ("sqlite", "PRAGMA page_size 4096"),
+        ("sqlite", "PRAGMA page_size(4096)"),
+        ("sqlite", "PRAGMA optimize('x')"),
+        ("sqlite", "PRAGMA"),
+        # to describe is to explain, and to analyse is to run
+        ("mysql", "DESCRIBE ANALYZE DELETE FROM t"),
+        ("mysql", "DESC ANALYZE UPDATE t SET a = 1"),
+        ("mysql", "DESC WITH x"),
+        ("mysql", "DESCRIBE"),
+        ("mysql", "explain analyze delete from t"),
+        ("postgres", "EXPLAIN (ANALYZE on, ANALYZE off) DELETE FROM t"),
+        ("postgres", "EXPLAIN (ANALYZE, analyze off) DELETE FROM t"),
+        ("postgres", "EXPLAIN (FOO) SELECT 1"),
+        ("postgres", "EXPLAIN (ANALYZE = off) DELETE FROM t"),
+        ("postgres", "EXPLAIN (VERBOSE"),
+        ("postgres", "EXPLAIN (VERBOSE DELETE FROM t"),
+        ("sqlserver", "EXPLAIN DELETE FROM t"),
+        # a function of somebody's schema is somebody's function
+        ("postgres", "SELECT evil.lower(a) FROM t"),
+        ("postgres", "SELECT evil.lower(1)"),
+        ("postgres", "SELECT pg_catalog.evil(1)"),
+        ("postgres", "SELECT pg_catalog.lo_unlink(1)"),
+        ("postgres", "SELECT evil (1)"),
+        ("postgres", "SELECT * FROM evil (1)"),
+        ("postgres", "SELECT * FROM a, evil (1) AS b (c)"),
+        ("postgres", "SELECT a FROM pg_read_file('x') AS t (a)"),
+        ("mysql", "SELECT a FROM t WHERE evil (a)"),
+        ("postgres", "SELECT * FROM evil.generate_series(1, 2)"),
+        ("postgres", "SELECT * FROM a.evil.generate_series(1, 2)"),
+        ("sqlserver", "SELECT * FROM a.b.c.d"),
+        # a path is a file
+        ("mysql", "SELECT * FROM `/etc/x`.t"),
+        ("snowflake", 'SELECT * FROM "s3://b".t'),
+        ("snowflake", 'SELECT * FROM "s3://b".a.t'),
+        ("snowflake", 'SELECT * FROM a."/x".t'),
+        (None, 'SELECT * FROM "./x.csv"'),
+    ],
+)
+def test_what_may_write_is_not_proven(dialect: str | None, text: str) -> None:
+    assert prove("sql", text, dialect) is None
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text"),
+    [
+        ("sqlite", "PRAGMA page_size"),
+        ("sqlite", "PRAGMA table_info(a)"),
+        ("mysql", "DESCRIBE SELECT * FROM orders"),
+        ("mysql", "DESCRIBE orders"),
+        ("mysql", "DESC FORMAT=JSON SELECT a FROM t"),
+        ("mysql", "explain format=json select a from t"),
+        ("postgres", "explain analyze select 1"),
+        ("postgres", "EXPLAIN (ANALYZE off) DELETE FROM t"),
+        ("postgres", "SHOW ALL"),
+        ("postgres", "SELECT pg_catalog.lower(a) FROM t"),
+    ],
+)
+def test_what_stands_beside_it_is_proven(dialect: str | None, text: str) -> None:
+    assert prove("sql", text, dialect) is not None
