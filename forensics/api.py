@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 Judge: TypeAlias = "Callable[[Reading], tuple[TraceAnalysis, ...]]"
 _LEAST_PREFIX = 4
+_LISTED = 20
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -273,6 +274,24 @@ def _chosen(reading: Reading, trace: str | None) -> Reading:
     exact = tuple(t for t in reading.traces if t.id == trace)
     begun = tuple(t for t in reading.traces if t.id.startswith(trace)) if len(trace) >= _LEAST_PREFIX else ()
     return msgspec.structs.replace(reading, traces=exact or (begun if len(begun) == 1 else ()))
+
+
+def one_trace(reading: Reading, wanted: str | None, option: str) -> Trace:
+    """The trace of that id or of its beginning; without one, the only one that is not marked as a rerun of another.
+    Raises ConfigurationError, with the list, where that is not one; `option` names what chooses.
+    """
+    traces = reading.traces
+    if wanted is not None:
+        exact = [t for t in traces if t.id == wanted]
+        traces = tuple(exact or [t for t in traces if len(wanted) >= _LEAST_PREFIX and t.id.startswith(wanted)])
+    elif len(traces) > 1:
+        ids = {t.id for t in traces}
+        traces = tuple(t for t in traces if t.rerun_of is None or t.rerun_of not in ids - {t.id})
+    if len(traces) == 1:
+        return traces[0]
+    listed = ", ".join(one_line(t.id, 80) for t in reading.traces[:_LISTED])
+    message = f"it is not clear which trace of {reading.evidence.name} is meant"
+    raise ConfigurationError(message, hint=f"choose one with {option} ID: {listed}")
 
 
 # the graph -----------------------------------------------------------------------------------------------------------

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.api import Options, read, without_cycle_collection
+from forensics.api import Options, one_trace, read, without_cycle_collection
 from forensics.core.evidence import Severity
 from forensics.core.limits import under
-from forensics.core.sanitise import one_line
 from forensics.errors import ConfigurationError, UnknownFormatError
 from forensics.formats.shared.reader import look_at
 from forensics.formats.shared.source import STDIN, Source, open_source
@@ -20,15 +19,12 @@ from forensics.report.matching import matching_document
 
 if TYPE_CHECKING:
     from forensics.core.reading import Reading
-    from forensics.core.trace import Trace
     from forensics.formats.places import Where
     from forensics.replay.recordings import Record, Request
     from forensics.report.documents import MatchingDocument
 
 SERVED, STOPPED = 0, 1
 _RECORDING, _REQUESTS = 0, 1
-_LEAST_PREFIX = 4
-_LISTED = 20
 
 
 class Matched(msgspec.Struct, frozen=True):
@@ -97,7 +93,7 @@ def _record(source: Source, options: Options) -> tuple[Record, Reading, str | No
 def _recorded(source: Source, reading: Reading, wanted: str | None) -> tuple[Record, str | None]:
     if reading.evidence.format == cassettes.FORMAT:
         return cassettes.cassette_record(source, reading), None
-    trace = _chosen(reading, wanted, "--trace")
+    trace = one_trace(reading, wanted, "--trace")
     record = traced.trace_record(trace)
     return msgspec.structs.replace(record, findings=(*reading.findings, *record.findings)), trace.id
 
@@ -112,7 +108,7 @@ def _requests(source: Source, wanted: str | None) -> tuple[tuple[Request, ...], 
     if reading.evidence.format == cassettes.FORMAT:
         _check_choice(wanted, reading, "--requests-trace")
         return cassettes.cassette_requests(source, reading), reading
-    requests = traced.trace_requests(_chosen(reading, wanted, "--requests-trace"))
+    requests = traced.trace_requests(one_trace(reading, wanted, "--requests-trace"))
     if not requests:
         message = f"{source.name} holds no request ({reading.evidence.format})"
         raise UnknownFormatError(message, hint="check that this is the right file", code="no_request")
@@ -132,19 +128,3 @@ def _check_choice(wanted: str | None, reading: Reading, option: str) -> None:
     if wanted is not None and reading.evidence.format in {request_log.FORMAT, cassettes.FORMAT}:
         message = f"{reading.evidence.name} is one record ({reading.evidence.format}), of which no trace is chosen"
         raise ConfigurationError(message, hint=f"leave out {option}")
-
-
-def _chosen(reading: Reading, wanted: str | None, option: str) -> Trace:
-    """The trace of that id or of its beginning; without one, the only one that is not marked as a rerun of another."""
-    traces = reading.traces
-    if wanted is not None:
-        exact = [t for t in traces if t.id == wanted]
-        traces = tuple(exact or [t for t in traces if len(wanted) >= _LEAST_PREFIX and t.id.startswith(wanted)])
-    elif len(traces) > 1:
-        ids = {t.id for t in traces}
-        traces = tuple(t for t in traces if t.rerun_of is None or t.rerun_of not in ids - {t.id})
-    if len(traces) == 1:
-        return traces[0]
-    listed = ", ".join(one_line(t.id, 80) for t in reading.traces[:_LISTED])
-    message = f"it is not clear which trace of {reading.evidence.name} is meant"
-    raise ConfigurationError(message, hint=f"choose one with {option} ID: {listed}")

@@ -77,7 +77,7 @@ def _confront(one: Witness, other: Witness) -> None:
         if difference is not None:
             _contradict(one, call, other, twin, difference)
     for witness, second, alone in ((one, other, left), (other, one, right)):
-        if _tells_all(second.trace):
+        if tells_all(second.trace):
             for call in alone:
                 _lacks(witness, call, second)
 
@@ -148,7 +148,7 @@ def _ended(call: Call) -> str:
     return {Outcome.RECORDED: "returned", Outcome.FAILED: "failed", Outcome.DENIED: "was denied"}[call.outcome]
 
 
-def _tells_all(trace: Trace) -> bool:
+def tells_all(trace: Trace) -> bool:
     """Whether a call that this witness lacks did not happen as far as it knows."""
     return trace.records_calls and not any(gap.hides for gap in trace.gaps)
 

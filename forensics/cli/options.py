@@ -52,13 +52,15 @@ class Settings(NamedTuple):
         )
 
 
-def _format_names(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def format_names(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The names of formats for shell completion."""
     from forensics.formats.registry import names
 
     return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
 
 
-def _known_format(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+def known_format(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    """A click callback: the name of a format, or a usage error that lists them."""
     if value is None:
         return None
     from forensics.formats.registry import names
@@ -102,8 +104,8 @@ _OPTIONS: dict[str, Option] = {
     "input_format": click.option(
         "--input-format",
         metavar="NAME",
-        callback=_known_format,
-        shell_complete=_format_names,
+        callback=known_format,
+        shell_complete=format_names,
         help="Read as this format, without recognising it (see `forensics formats`).",
     ),
     "limit": click.option(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.core.differences import differences, nearness, shown
 from forensics.core.sanitise import one_line
-from forensics.replay.differences import differences, nearness, shown
 
 if TYPE_CHECKING:
     from forensics.replay.gate import Gate, Reply

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from forensics.core.differences import differences
 from forensics.core.jsonvalue import canonical, equal_values, unfold
 from forensics.replay import spelling
-from forensics.replay.differences import differences
 from forensics.replay.recordings import CONTENT_TYPE, HTTP
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ POLICY_CHECK = "forensics/policy-check/v1"
 GRAPH = "forensics/graph/v1"
 EXPLANATION = "forensics/explanation/v1"
 MATCHING = "forensics/matching/v1"
+COMPARISON = "forensics/comparison/v1"
 
 
 class Document(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
@@ -612,6 +613,89 @@ class MatchingDocument(msgspec.Struct, frozen=True, kw_only=True):
     findings: list[FindingRow]
 
 
+class DivergenceRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One difference. `index` is the step of the left run, or where it would stand there; `kind` is input,
+    model_output, arguments, result, outcome, output, missing, extra or order; `cause` is input_difference,
+    model_difference, tool_difference, agent_difference, generated_id_differs, masked_failure or handle_changed, and
+    `because` says more of it. `left` and `right` are both sides at `pointer`, as short JSON texts; null where nothing
+    stands. `explained_by` is the position in `divergences` of the cause behind it; null where no earlier difference
+    explains it.
+    """
+
+    index: int
+    left: str | None
+    right: str | None
+    kind: str
+    pointer: str | None
+    cause: str
+    what: str
+    because: str | None
+    lane: str | None
+    occurrence: str | None
+    left_step: int | None
+    right_step: int | None
+    left_locator: Place | None
+    right_locator: Place | None
+    explained_by: int | None
+
+
+class RenamedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A handle that has another value in the right run, and the steps that mint both."""
+
+    left: str
+    right: str
+    kind: str
+    tool: str
+    left_step: int
+    right_step: int
+
+
+class UntoldRow(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that could not be compared, and why."""
+
+    what: str
+    why: str
+    left_step: int | None
+    right_step: int | None
+
+
+class ComparedTrace(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the two runs: the trace, its format and how many steps and calls it has."""
+
+    id: str
+    format: str
+    steps: int
+    calls: int
+
+
+class ComparedTraces(msgspec.Struct, frozen=True, kw_only=True):
+    """The two runs."""
+
+    left: ComparedTrace
+    right: ComparedTrace
+
+
+class ComparisonDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """Where two runs part. `result` is the first that holds of identical, equivalent, equal_modulo_handles, diverged
+    and not_comparable; `events_compared` counts the turns, calls and inputs that stand side by side. Steps are those of
+    each run by itself, from 0, as `inspect --trace` counts them. The first evidence is that of the left run.
+    """
+
+    schema: str
+    tool: Program
+    policy: PolicyName
+    rules: Digest
+    evidence: list[EvidenceRow]
+    traces: ComparedTraces
+    result: str
+    first_divergence: DivergenceRow | None
+    divergences: list[DivergenceRow]
+    handles: list[RenamedRow]
+    not_compared: list[UntoldRow]
+    events_compared: int
+    findings: list[FindingRow]
+
+
 DOCUMENTS: dict[str, type[msgspec.Struct]] = {
     "audit": AuditDocument,
     "inspection": InspectionDocument,
@@ -621,4 +705,5 @@ DOCUMENTS: dict[str, type[msgspec.Struct]] = {
     "graph": GraphDocument,
     "explanation": ExplanationDocument,
     "matching": MatchingDocument,
+    "comparison": ComparisonDocument,
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from forensics.report.documents import (
     AuditDocument,
     ClassificationDocument,
+    ComparisonDocument,
     ExplanationDocument,
     FormatsDocument,
     InspectionDocument,
@@ -22,6 +23,7 @@ from forensics.report.rule_documents import (
 )
 from forensics.report.terminal_audit import audit
 from forensics.report.terminal_classes import classification
+from forensics.report.terminal_comparison import comparison
 from forensics.report.terminal_explain import explanation
 from forensics.report.terminal_inspect import inspection
 from forensics.report.terminal_matching import matching
@@ -40,6 +42,7 @@ _LAYOUTS: dict[type, Callable[[Page, Any], None]] = {
     ClassificationDocument: classification,
     ExplanationDocument: explanation,
     MatchingDocument: matching,
+    ComparisonDocument: comparison,
     FormatsDocument: formats,
     PolicyCheckDocument: policy_check,
     RuleListDocument: rule_list,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from forensics.replay.differences import differences, nearness, shown
+from forensics.core.differences import differences, nearness, shown
 
 
 def first(left: Any, right: Any) -> tuple[str, str | None, str | None]:

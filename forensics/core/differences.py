@@ -85,7 +85,7 @@ def shown(difference: Difference) -> tuple[str | None, str | None]:
     """Both values as short JSON texts, long texts from shortly before the place where they part; None for ABSENT."""
     left, right = difference.left, difference.right
     start = 0
-    if isinstance(left, str) and isinstance(right, str):
+    if isinstance(left, str) and isinstance(right, str) and left != right:
         start = max(0, _parting(left, right) - _BEFORE)
     return _short(left, start), _short(right, start)
 

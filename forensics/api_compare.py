@@ -1,0 +1,86 @@
+"""Where do two runs part, and why? The comparison as a verb of the library: two evidences, one outcome."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.analysis.run import TraceAnalysis, analyse_trace
+from forensics.api import Options, one_trace, read
+from forensics.compare.comparison import Comparison, Result
+from forensics.compare.comparison import compare as compared
+from forensics.core.limits import under
+from forensics.core.policy import Policy
+from forensics.errors import ConfigurationError
+from forensics.formats.shared.source import STDIN, open_source
+from forensics.report.comparison import comparison_document
+from forensics.report.compose import Examined
+from forensics.rules.engine import RuleSet, load_rules
+from forensics.rules.policy_file import load_policy
+
+if TYPE_CHECKING:
+    from forensics.core.reading import Reading
+    from forensics.formats.places import Where
+    from forensics.report.documents import ComparisonDocument
+
+ALIKE, PARTED, UNTOLD = 0, 1, 3
+_ENDS = {Result.DIVERGED: PARTED, Result.NOT_COMPARABLE: UNTOLD}
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """A comparison with what it rests on: both evidences, the run of each, the policy and the rules."""
+
+    comparison: Comparison
+    evidence: tuple[Examined, Examined]
+    analyses: tuple[TraceAnalysis, TraceAnalysis]
+    policy: Policy
+    rules: RuleSet
+
+    def document(self) -> ComparisonDocument:
+        """The comparison document."""
+        return comparison_document(self.comparison, self.evidence, self.analyses, self.policy, self.rules.digest)
+
+
+class Other(msgspec.Struct, frozen=True, kw_only=True):
+    """What holds for the second run alone: which trace of its evidence it is, and the format that it is read as."""
+
+    trace: str | None = None
+    input_format: str | None = None
+
+
+def compare(left: Where, right: Where, options: Options | None = None, other: Other | None = None) -> Compared:
+    """Compare two runs; nothing is run, asked or contacted. `options` choose the trace and the format of the left one.
+
+    Raises EvidenceError for what can't be read, RuleError for a broken rule pack or policy, and ConfigurationError
+    where it is not clear which trace is meant.
+    """
+    options, other = options or Options(), other or Other()
+    if str(left) == STDIN and str(right) == STDIN:
+        message = "both runs can't come from standard input"
+        raise ConfigurationError(message, hint="name one of them as a file")
+    rules = load_rules(options.rules)
+    policy = load_policy(options.policy, options.date())
+    with under(options.limits), open_source(str(left)) as one, open_source(str(right)) as second:
+        readings = read(one, 0, options.input_format), read(second, 1, other.input_format)
+        analyses = (
+            _analysis(readings[0], options.trace, "--trace", rules, policy),
+            _analysis(readings[1], other.trace, "--trace-b", rules, policy),
+        )
+        one.check_unchanged()
+        second.check_unchanged()
+        comparison = compared(*analyses, rules)
+        evidence = tuple(
+            Examined(source.name, source.sha256, source.size, reading)
+            for source, reading in zip((one, second), readings, strict=True)
+        )
+    return Compared(comparison, (evidence[0], evidence[1]), analyses, policy, rules)
+
+
+def compare_exit_code(result: Result) -> int:
+    """The result decides alone: 0 for runs that are alike, 1 where they diverge, 3 where that can't be told."""
+    return _ENDS.get(result, ALIKE)
+
+
+def _analysis(reading: Reading, wanted: str | None, option: str, rules: RuleSet, policy: Policy) -> TraceAnalysis:
+    return analyse_trace(one_trace(reading, wanted, option), rules, policy)

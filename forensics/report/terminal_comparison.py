@@ -1,0 +1,128 @@
+"""Where do two runs part, said to a person? The result, the causing step with both sides, and what follows from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forensics.report.terminal_findings import findings
+from forensics.report.terminal_page import Span, name, plural, short
+
+if TYPE_CHECKING:
+    from forensics.report.documents import ComparisonDocument, DivergenceRow
+    from forensics.report.terminal_page import Page
+
+_ROWS, _ROWS_VERBOSE = 20, 1_000
+_HANDLES = 10
+_SIDE = 200
+_COLUMN = 14
+_STYLES = {"diverged": "refused", "not_comparable": "unknown"}
+_CAUSES = {
+    "input_difference": "what came from outside the run differs",
+    "model_difference": "the model said something else",
+    "tool_difference": "the tool answered otherwise to the same request",
+    "agent_difference": "the agent's own code did something else",
+    "generated_id_differs": "a value that the run itself made differs, by itself",
+    "handle_changed": "a handle that the agent was shown has another value",
+    "masked_failure": "a result that counts as ended well says that it failed",
+}
+
+
+def comparison(page: Page, document: ComparisonDocument) -> None:
+    """Lay out a comparison."""
+    _result(page, document)
+    if document.first_divergence is not None:
+        _first(page, document.first_divergence)
+    if page.detail >= 0:
+        _following(page, document)
+        _handles(page, document)
+        _not_compared(page, document)
+        findings(page, document.findings, "Findings")
+        _evidence(page, document)
+
+
+def _result(page: Page, document: ComparisonDocument) -> None:
+    word = document.result.replace("_", " ").upper()
+    page.line(Span(word, _STYLES.get(document.result, "cleared")), _in_words(document))
+    for side, trace in (("left", document.traces.left), ("right", document.traces.right)):
+        row = document.evidence[0 if side == "left" else 1]
+        counts = f"{plural(trace.steps, 'step')}, {plural(trace.calls, 'call')}"
+        page.field(side, f"{name(row.name)}, trace {name(trace.id)} ({trace.format}): {counts}")
+
+
+def _in_words(document: ComparisonDocument) -> str:
+    first = document.first_divergence
+    side_by_side = f"{plural(document.events_compared, 'event')} side by side"
+    if first is not None:
+        causes = sum(row.explained_by is None for row in document.divergences)
+        rest = len(document.divergences) - causes
+        more = (
+            f", {rest} more explained by it"
+            if causes == 1
+            else f" and {causes - 1} more of their own, {rest} explained"
+        )
+        return f" at step {first.index} of the left run{more if rest or causes > 1 else ''}"
+    return {
+        "identical": f": {side_by_side}, no difference",
+        "equivalent": f": {side_by_side}, only the order of parallel calls differs",
+        "equal_modulo_handles": f": {side_by_side}, only {plural(len(document.handles), 'handle')} renamed",
+    }.get(document.result, f": {plural(len(document.not_compared), 'thing')} could not be compared")
+
+
+def _first(page: Page, row: DivergenceRow) -> None:
+    page.title("Where they part")
+    page.field("what", f"{short(row.what, 120)}: {row.kind}")
+    if row.pointer:
+        page.field("at", short(row.pointer, 200))
+    page.field("left", *_side(row.left, row.left_step), column=_COLUMN)
+    page.field("right", *_side(row.right, row.right_step), column=_COLUMN)
+    page.field("cause", f"{row.cause}: {_CAUSES[row.cause]}")
+    if row.because:
+        page.field("", short(row.because, 300))
+
+
+def _side(text: str | None, step: int | None) -> tuple[Span | str, ...]:
+    at = "" if step is None else f"step {step}: "
+    return (at, Span("(nothing)" if text is None else short(text, _SIDE), "quote"))
+
+
+def _following(page: Page, document: ComparisonDocument) -> None:
+    rest = list(enumerate(document.divergences))[1:]
+    if not rest:
+        return
+    page.title("Further differences")
+    most = _ROWS_VERBOSE if page.detail > 0 else _ROWS
+    for number, row in rest[:most]:
+        why = row.cause if row.explained_by is None else f"explained by {row.explained_by}"
+        page.line(f"{number:>4}  step {row.index}, {short(row.what, 80)}: {row.kind} ({why})", first="", rest="      ")
+        for label, side in (("left", row.left), ("right", row.right)):
+            page.field("", f"{label:<6}", Span("(nothing)" if side is None else short(side, _SIDE), "dim"), column=6)
+    page.more(len(rest) - most)
+
+
+def _handles(page: Page, document: ComparisonDocument) -> None:
+    if not document.handles:
+        return
+    page.title("Handles")
+    most = _ROWS_VERBOSE if page.detail > 0 else _HANDLES
+    for row in document.handles[:most]:
+        page.line(
+            f"{name(row.left)} is {name(row.right)}  ({row.kind}, from {name(row.tool)})", first="  ", rest="    "
+        )
+    page.more(len(document.handles) - most)
+
+
+def _not_compared(page: Page, document: ComparisonDocument) -> None:
+    if not document.not_compared:
+        return
+    page.title("Not compared")
+    most = _ROWS_VERBOSE if page.detail > 0 else _ROWS
+    for row in document.not_compared[:most]:
+        page.line(f"{short(row.what, 120)}: {short(row.why, 300)}", first="  ", rest="    ")
+    page.more(len(document.not_compared) - most)
+
+
+def _evidence(page: Page, document: ComparisonDocument) -> None:
+    page.title("Evidence")
+    for row in document.evidence:
+        page.line(f"{name(row.name)}: {row.format}, {row.coverage}", first="  ", rest="    ")
+        page.line(Span(f"sha256 {row.sha256}", "dim"), first="    ")

@@ -1,0 +1,198 @@
+"""Where do two runs part, and is the cause named?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.compare.conftest import chat
+
+from forensics.api_compare import Compared, Other, compare, compare_exit_code
+from forensics.api import Options
+from forensics.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from tests.unit.compare.conftest import Runs
+
+PAGE = ("page", {"severity": "sev1"}, '{"page_id": "pg_8812"}')
+NOTE = ("note", {"page_id": "pg_8812"}, "noted")
+DONE = ("done", ())
+
+
+def told(compared: Compared) -> list[tuple[str, str, int | None]]:
+    return [(one.kind.value, one.cause.value, one.explained_by) for one in compared.comparison.divergences]
+
+
+def codes(compared: Compared) -> list[str]:
+    return [one.code for one in compared.comparison.findings]
+
+
+def test_results_in_completion_order_are_equivalent(runs: Runs) -> None:
+    calls = [("slow", {}, "S"), ("fast", {}, "F")]
+    compared = runs(chat((None, calls), DONE), chat((None, calls), DONE, order=[1, 0]))
+    assert compared.comparison.result == "equivalent"
+    assert codes(compared) == ["parallel_order_differs"]
+    assert "slow, fast in the left run, fast, slow in the right" in compared.comparison.findings[0].message
+
+
+def test_calls_asked_for_in_another_order_are_equivalent(runs: Runs) -> None:
+    calls = [("read", {"path": "a"}, "A"), ("read", {"path": "b"}, "B")]
+    compared = runs(chat((None, calls), DONE), chat((None, calls[::-1]), DONE))
+    assert compared.comparison.result == "equivalent"
+
+
+def test_results_that_changed_places_are_no_order(runs: Runs) -> None:
+    calls = [("read", {"path": "a"}, "A"), ("read", {"path": "b"}, "B")]
+    swapped = [("read", {"path": "a"}, "B"), ("read", {"path": "b"}, "A")]
+    compared = runs(chat((None, calls)), chat((None, swapped)))
+    assert told(compared) == [("result", "tool_difference", None), ("result", "tool_difference", None)]
+
+
+def test_a_renamed_handle_is_no_difference(runs: Runs) -> None:
+    other = json.dumps(chat((None, [PAGE]), (None, [NOTE]), DONE)).replace("pg_8812", "pg_9147")
+    compared = runs(chat((None, [PAGE]), (None, [NOTE]), DONE), other)
+    assert compared.comparison.result == "equal_modulo_handles"
+    assert [(one.left, one.right) for one in compared.comparison.handles] == [("pg_8812", "pg_9147")]
+    assert codes(compared) == ["handle_changed"]
+
+
+def test_an_argument_that_no_result_brought_is_never_a_renaming(runs: Runs) -> None:
+    other = ("page", {"severity": "sev2"}, '{"page_id": "pg_8812"}')
+    compared = runs(chat((None, [PAGE]), DONE), chat((None, [other]), DONE))
+    first = compared.comparison.first
+    assert first is not None
+    assert (first.kind, first.cause, first.pointer) == ("arguments", "model_difference", "/severity")
+    assert (first.index, first.left, first.right) == (2, '"sev1"', '"sev2"')
+
+
+def test_one_handle_for_two_is_a_difference(runs: Runs) -> None:
+    left = chat((None, [PAGE]), (None, [("page", {"severity": "sev3"}, '{"page_id": "pg_8813"}')]), DONE)
+    right = chat((None, [PAGE]), (None, [("page", {"severity": "sev3"}, '{"page_id": "pg_8812"}')]), DONE)
+    assert told(runs(left, right)) == [("result", "tool_difference", None)]
+
+
+def test_the_old_name_of_a_renamed_handle_is_told_with_its_cause(runs: Runs) -> None:
+    right = chat((None, [(*PAGE[:2], '{"page_id": "pg_9147"}')]), (None, [NOTE]), DONE)
+    compared = runs(chat((None, [PAGE]), (None, [NOTE]), DONE), right)
+    first = compared.comparison.first
+    assert first is not None
+    assert (first.kind, first.cause, first.because) == (
+        "arguments",
+        "handle_changed",
+        "pg_8812 is pg_9147 in the right run",
+    )
+
+
+def test_a_branch_on_a_handle_names_the_handle(runs: Runs) -> None:
+    right = chat((None, [(*PAGE[:2], '{"page_id": "pg_9147"}')]), ("Somebody else is on it.", ()))
+    first = runs(chat((None, [PAGE]), (None, [NOTE]), DONE), right).comparison.first
+    assert first is not None
+    assert first.cause == "handle_changed"
+
+
+def test_what_follows_from_a_difference_is_explained_by_it(runs: Runs) -> None:
+    left = chat((None, [("read", {"p": 1}, "A")]), (None, [("note", {"text": "A"}, "ok")]), ("A", ()))
+    right = chat((None, [("read", {"p": 1}, "B")]), (None, [("note", {"text": "B"}, "ok")]), ("B", ()))
+    assert told(runs(left, right)) == [
+        ("result", "tool_difference", None),
+        ("arguments", "model_difference", 0),
+        ("model_output", "model_difference", 0),
+    ]
+
+
+def test_another_answer_to_the_same_read_has_a_cause_of_its_own(runs: Runs) -> None:
+    left = chat(("one", [("get_a", {}, "1")]), ("two", [("get_b", {}, "1")]), DONE)
+    right = chat(("ONE", [("get_a", {}, "1")]), ("two", [("get_b", {}, "2")]), DONE)
+    assert told(runs(left, right)) == [("model_output", "model_difference", None), ("result", "tool_difference", None)]
+
+
+def test_missing_extra_and_moved_turns(runs: Runs) -> None:
+    a, b, c = (("", [(tool, {}, "ok")]) for tool in ("alpha", "beta", "gamma"))
+    assert told(runs(chat(a, b, c), chat(a, c))) == [("missing", "model_difference", None)]
+    assert told(runs(chat(a, c), chat(a, b, c))) == [("extra", "model_difference", None)]
+    assert [kind for kind, *_ in told(runs(chat(a, b, c), chat(a, c, b)))] == ["order"]
+
+
+def test_a_masked_failure_is_named(runs: Runs) -> None:
+    left = chat((None, [("read", {"p": 1}, "A")]), DONE)
+    right = chat((None, [("read", {"p": 1}, '{"error": "permission denied"}')]), DONE)
+    compared = runs(left, right)
+    assert told(compared)[0][1] == "masked_failure"
+    assert codes(compared) == ["masked_failure"]
+
+
+def test_an_id_that_the_run_itself_made_is_named_and_followed(runs: Runs) -> None:
+    one, other = "0b7f3a52-6c1d-4e8f-9a2b-1c3d5e7f9a0b", "5d2e8c14-9f3b-4a7d-8e6c-2b4f6a8c0d1e"
+    left = chat((None, [("order", {"key": one}, "ok")]), (None, [("check", {"key": one}, "ok")]), DONE)
+    compared = runs(left, json.dumps(left).replace(one, other))
+    assert told(compared) == [("arguments", "generated_id_differs", None)]
+    assert codes(compared) == ["generated_id_differs"]
+    assert compared.comparison.result == "diverged"
+
+
+def test_another_question_is_an_input_difference(runs: Runs) -> None:
+    compared = runs(chat(DONE, user="pay 10"), chat(DONE, user="pay 11"))
+    assert told(compared) == [("input", "input_difference", None)]
+
+
+# what can not be compared --------------------------------------------------------------------------------------------
+
+
+def test_what_one_format_does_not_tell_is_not_compared(samples: Path) -> None:
+    compared = compare(samples / "pager.db", samples / "pager.mcp.jsonl")
+    assert compared.comparison.result == "not_comparable"
+    assert [one.what for one in compared.comparison.not_compared] == [
+        "what the model said",
+        "what the system says",
+        "what the user says",
+    ]
+
+
+@pytest.mark.parametrize("other", ["pager.chat.json", "pager.otlp.jsonl", "pager.inspect.json", "pager.vcr.yaml"])
+def test_one_run_in_two_formats_is_identical(samples: Path, other: str) -> None:
+    assert compare(samples / "pager.db", samples / other).comparison.result == "identical"
+
+
+def test_a_difference_between_formats_is_told(samples: Path, runs: Runs, tmp_path: Path) -> None:
+    text = (samples / "pager.chat.json").read_text(encoding="utf-8")
+    compared = runs(samples / "pager.db", text.replace("sev1", "sev2"))
+    first = compared.comparison.first
+    assert first is not None
+    assert (first.kind, first.pointer) == ("arguments", "/severity")
+
+
+def test_an_answer_that_nobody_recorded_is_not_the_same(runs: Runs) -> None:
+    left = chat((None, [PAGE]))
+    del left["messages"][-1]
+    right: dict[str, Any] = json.loads(json.dumps(left))
+    right["extra"] = 1  # another file of the same run
+    compared = runs(left, right)
+    assert compared.comparison.result == "not_comparable"
+    assert [one.what for one in compared.comparison.not_compared] == ["the result of page"]
+
+
+def test_a_gap_that_may_hide_something_is_not_compared_unless_the_bytes_are_the_same(runs: Runs) -> None:
+    lines = [json.dumps(one) for one in ({"type": "user", "text": "go"}, {"type": "model", "text": "done"})]
+    whole, damaged = "\n".join(lines) + "\n", "\n".join((lines[0], '{"type": "tool_ca', lines[1])) + "\n"
+    assert runs(whole, whole).comparison.result == "identical"
+    assert runs(damaged, damaged).comparison.result == "identical"
+    for compared in (runs(whole, damaged), runs(damaged, whole)):
+        assert compared.comparison.result == "not_comparable"
+        assert compare_exit_code(compared.comparison.result) == 3
+
+
+# which runs ----------------------------------------------------------------------------------------------------------
+
+
+def test_two_runs_of_one_file(samples: Path) -> None:
+    compared = compare(samples / "pager.db", samples / "pager.db", Options(), Other(trace="b8e63f8c"))
+    assert compared.comparison.result == "diverged"
+    assert compared.comparison.first is not None
+    assert compared.comparison.first.cause == "handle_changed"
+
+
+def test_both_can_not_come_from_standard_input() -> None:
+    with pytest.raises(ConfigurationError):
+        compare("-", "-")
