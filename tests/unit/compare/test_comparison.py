@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from forensics.api import Options
+from forensics.api_compare import Compared, Other, compare, compare_exit_code
+from forensics.errors import ConfigurationError
 from tests.unit.compare.conftest import chat
 
-from forensics.api_compare import Compared, Other, compare, compare_exit_code
-from forensics.api import Options
-from forensics.errors import ConfigurationError
-
 if TYPE_CHECKING:
-    from tests.unit.compare.conftest import Runs
+    from pathlib import Path
+
+    from tests.unit.compare.conftest import Call, Runs
 
 PAGE = ("page", {"severity": "sev1"}, '{"page_id": "pg_8812"}')
 NOTE = ("note", {"page_id": "pg_8812"}, "noted")
-DONE = ("done", ())
+DONE: tuple[str, tuple[()]] = ("done", ())
 
 
 def told(compared: Compared) -> list[tuple[str, str, int | None]]:
     return [(one.kind.value, one.cause.value, one.explained_by) for one in compared.comparison.divergences]
+
+
+def turn(tool: str) -> tuple[str, list[Call]]:
+    return "", [(tool, {}, "ok")]
 
 
 def codes(compared: Compared) -> list[str]:
@@ -30,7 +35,7 @@ def codes(compared: Compared) -> list[str]:
 
 
 def test_results_in_completion_order_are_equivalent(runs: Runs) -> None:
-    calls = [("slow", {}, "S"), ("fast", {}, "F")]
+    calls: list[Call] = [("slow", {}, "S"), ("fast", {}, "F")]
     compared = runs(chat((None, calls), DONE), chat((None, calls), DONE, order=[1, 0]))
     assert compared.comparison.result == "equivalent"
     assert codes(compared) == ["parallel_order_differs"]
@@ -109,7 +114,7 @@ def test_another_answer_to_the_same_read_has_a_cause_of_its_own(runs: Runs) -> N
 
 
 def test_missing_extra_and_moved_turns(runs: Runs) -> None:
-    a, b, c = (("", [(tool, {}, "ok")]) for tool in ("alpha", "beta", "gamma"))
+    a, b, c = [turn("alpha"), turn("beta"), turn("gamma")]
     assert told(runs(chat(a, b, c), chat(a, c))) == [("missing", "model_difference", None)]
     assert told(runs(chat(a, c), chat(a, b, c))) == [("extra", "model_difference", None)]
     assert [kind for kind, *_ in told(runs(chat(a, b, c), chat(a, c, b)))] == ["order"]
@@ -155,7 +160,7 @@ def test_one_run_in_two_formats_is_identical(samples: Path, other: str) -> None:
     assert compare(samples / "pager.db", samples / other).comparison.result == "identical"
 
 
-def test_a_difference_between_formats_is_told(samples: Path, runs: Runs, tmp_path: Path) -> None:
+def test_a_difference_between_formats_is_told(samples: Path, runs: Runs) -> None:
     text = (samples / "pager.chat.json").read_text(encoding="utf-8")
     compared = runs(samples / "pager.db", text.replace("sev1", "sev2"))
     first = compared.comparison.first
