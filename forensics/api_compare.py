@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.analysis.run import TraceAnalysis, analyse_trace
-from forensics.api import Options, one_trace, read
+from forensics.api import Options, one_trace, read, without_cycle_collection
 from forensics.compare.comparison import Comparison, Result
 from forensics.compare.comparison import compare as compared
 from forensics.core.limits import under
@@ -61,7 +61,12 @@ def compare(left: Where, right: Where, options: Options | None = None, other: Ot
         raise ConfigurationError(message, hint="name one of them as a file")
     rules = load_rules(options.rules)
     policy = load_policy(options.policy, options.date())
-    with under(options.limits), open_source(str(left)) as one, open_source(str(right)) as second:
+    with (
+        without_cycle_collection(),
+        under(options.limits),
+        open_source(str(left)) as one,
+        open_source(str(right)) as second,
+    ):
         readings = read(one, 0, options.input_format), read(second, 1, other.input_format)
         analyses = (
             _analysis(readings[0], options.trace, "--trace", rules, policy),
