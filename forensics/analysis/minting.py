@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -132,8 +133,7 @@ class Minting:
         if anchor is None:
             return
         parts = (anchor,) if len(anchor) == len(value) else self._runs.runs_of(encoded(value))
-        is_new = self.is_new
-        if not any(is_new(part, origin.step) for part in parts):
+        if not any(map(self.is_new, parts, repeat(origin.step))):
             return
         kind = self._rules.handle_kind(value, leaf[2])
         taken.update(parts if kind is not None else (anchor,))

@@ -55,6 +55,7 @@ class Scopes:
         self._scopes: dict[tuple[int, str], Scope] = {}
         self._agents: dict[int, str] = {NO_PARENT: ""}
         self._spoken: dict[str, dict[bytes, Lane]] = {}
+        self._unfiled: dict[str, list[tuple[Message, Lane]]] = {}  # said, and not looked for by anybody yet
         self._seen: dict[str, tuple[Scope | None, Lane | None]] = {}
         self._lost_agents = _lost_agents(cast)
 
@@ -125,13 +126,21 @@ class Scopes:
 
     def _continued(self, scope: Scope, spoken: list[Message]) -> Lane | None:
         """An agent that is run again may go on where an earlier run left off: its words are in the prompt."""
-        earlier = self._spoken.get(scope.agent) if scope.agent and not scope.lanes else None
+        earlier = self._spoken_by(scope.agent) if scope.agent and not scope.lanes else None
         if not earlier:
             return None
         lane = next((earlier[key] for m in reversed(spoken) for key in _keys(m) if key in earlier), None)
         if lane is not None:
             scope.lanes.append(lane)
         return lane
+
+    def _spoken_by(self, agent: str) -> dict[bytes, Lane]:
+        """What an agent of that name said so far, with the lanes."""
+        spoken = self._spoken.setdefault(agent, {})
+        for message, lane in self._unfiled.pop(agent, ()):
+            spoken[message.key] = lane
+            spoken.update((_without_id(part), lane) for part in message.calls)
+        return spoken
 
     def _told_apart(self, scope: Scope, spoken: list[Message]) -> Lane | None:
         """Where the agent's span is lost: the lane whose calls the prompt shows by their ids."""
@@ -159,9 +168,8 @@ class Scopes:
     def said(self, scope: Scope, lane: Lane, message: Message) -> None:
         """A model turn of this lane said this."""
         scope.heard[message.key] = lane
-        spoken = self._spoken.setdefault(scope.agent, {})
-        spoken[message.key] = lane
-        spoken.update((_without_id(part), lane) for part in message.calls)
+        if scope.agent:
+            self._unfiled.setdefault(scope.agent, []).append((message, lane))
         for part in message.calls:
             scope.waiting.setdefault(part.tool, []).append(lane)
             if part.recorded_id:
