@@ -40,7 +40,7 @@ class Minted:
     def __init__(self, occurrences: Occurrences) -> None:
         self.watched: set[bytes] = set()
         self._occurrences = occurrences
-        self._named: dict[bytes, dict[int, str]] = {}
+        self._named: dict[bytes, list[Naming]] = {}
         self._around: dict[bytes, _Around] = {}
 
     def add(self, index: int, value: bytes, anchor: bytes, row: int) -> None:
@@ -60,7 +60,7 @@ class Minted:
 
     def _watch(self, run: bytes, index: int, written: str) -> None:
         self.watched.add(run)
-        self._named.setdefault(run, {}).setdefault(index, written)
+        self._named.setdefault(run, []).append((index, written))
 
     def _add_around(self, index: int, value: bytes, anchors: tuple[bytes, ...]) -> None:
         around = self._around.get(anchors[0])
@@ -77,8 +77,8 @@ class Minted:
         """The values that a run of this text names, as well as any is written."""
         named = self._named.get(run)
         if named is not None:
-            best = min(named.values(), key=_BEST_FIRST.index)
-            yield from ((index, written) for index, written in named.items() if written == best)
+            best = min((written for _, written in named), key=_BEST_FIRST.index)
+            yield from (naming for naming in named if naming[1] == best)
         around = self._around.get(run)
         if around is not None:
             yield from _standing_around(around, text.plain)

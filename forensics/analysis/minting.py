@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from itertools import repeat
+from sys import intern
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -191,7 +192,7 @@ class Minting:
         if anchor in self._runs.live or len(anchor) != len(value):
             self.minted.add(len(self.handles), encoded(value), anchor, origin.step)
         uses = [] if origin.branch is None else [origin.branch]
-        self.handles.append(Handle(value, kind, origin.call, origin.step, pointer, uses))
+        self.handles.append(Handle(value, kind, origin.call, origin.step, intern(pointer), uses))
 
     def _new_by_shape(self, kind: str, value: str, call: int) -> bool:
         """Whether the shape alone says that even a read made the value: random ids, cursors, tokens, its own clock."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from sys import intern
 
 from forensics.core.agreement import Rung, agree, compare_arguments, is_bare, is_cut_of
 from forensics.core.evidence import Basis
@@ -98,7 +99,7 @@ class TupleBuilder(Recorder):
         server: str | None,
     ) -> int:
         recorded_id = recorded_id or None
-        self.trace.calls.append(Call(tool, turn, index, recorded_id, lane.agent, server, boundary))
+        self.trace.calls.append(Call(intern(tool), turn, index, recorded_id, lane.agent, server, boundary))
         row = len(self.trace.calls) - 1
         self._rows_of.setdefault(turn, []).append(row)
         if recorded_id:

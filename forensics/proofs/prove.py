@@ -26,6 +26,12 @@ class _Prover(Protocol):
     def prove_text(self, text: str, dialect: str | None) -> Proof | None: ...
 
 
+@lru_cache(maxsize=len(_PROVERS))
+def _prover(module: str) -> _Prover:
+    found: _Prover = importlib.import_module(module)  # asking for it anew costs as much as most texts do
+    return found
+
+
 @lru_cache(maxsize=_REMEMBERED)
 def prove(kind: str, text: str, dialect: str | None = None) -> Proof | None:
     """The proof that a text of this kind (`sql`, `shell`, `graphql`) only reads, or None. Raises nothing.
@@ -37,7 +43,7 @@ def prove(kind: str, text: str, dialect: str | None = None) -> Proof | None:
     module = _PROVERS.get(kind)
     if module is None or not is_plain(text):
         return None
-    prover: _Prover = importlib.import_module(module)
+    prover = _prover(module)
     try:
         return prover.prove_text(text, dialect.strip().lower() if dialect else None)
     except Exception:  # noqa: BLE001  a fault in a parser is no proof, whatever its type; the parsers are not ours
