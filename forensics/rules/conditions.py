@@ -325,7 +325,12 @@ def _matches(pattern: str) -> Callable[[object], bool]:
 
 def matches_whole(pattern: str, text: str) -> bool:
     """Whether a pattern matches a text from its beginning to its end (of the first 64 KiB)."""
-    return compile_pattern(pattern).fullmatch(text.encode("utf-8", "replace")[:65536]) is not None
+    return is_whole_match(compile_pattern(pattern), text)
+
+
+def is_whole_match(pattern: Pattern, text: str) -> bool:
+    """Whether a compiled pattern does."""
+    return pattern.fullmatch(text.encode("utf-8", "replace")[:65536]) is not None
 
 
 @lru_cache(maxsize=1024)

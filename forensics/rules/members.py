@@ -61,22 +61,26 @@ class MemberRules:
             return ()
         if not isinstance(value, dict):
             return self._ask(plan.rules, subject)
-        rules = plan.rules if plan.screen.lets_pass(value) else plan.plain
-        if not rules or plan.keys is None:
-            return self._ask(rules, subject)
-        return self._remembered(plan, rules, [value[key] for key in plan.keys], subject)
+        if not plan.plain and not plan.screen.lets_pass(value):
+            return ()  # nothing that is worth remembering
+        if plan.keys is None:
+            return self._screened(plan, value, subject)
+        return self._remembered(plan, value, [value[key] for key in plan.keys], subject)
 
-    def _remembered(self, plan: _Plan, rules: Holding, values: list[object], subject: Subject) -> Holding:
+    def _remembered(self, plan: _Plan, value: dict[str, object], values: list[object], subject: Subject) -> Holding:
         known = (*values, *map(type, values))  # true is not 1
         try:
             answer = plan.answers.get(known)
         except TypeError:  # an object or an array
-            return self._ask(rules, subject)
+            return self._screened(plan, value, subject)
         if answer is None:
-            answer = self._ask(rules, subject)
+            answer = self._screened(plan, value, subject)
             if not any(isinstance(value, str) and len(value) > _LONGEST for value in values):
                 keep(plan.answers, known, answer, _REMEMBERED)
         return answer
+
+    def _screened(self, plan: _Plan, value: dict[str, object], subject: Subject) -> Holding:
+        return self._ask(plan.rules if plan.screen.lets_pass(value) else plan.plain, subject)
 
     def _ask(self, rules: Holding, subject: Subject) -> Holding:
         holds = self._holds

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.rules.conditions import compile_pattern, key_words, matches_whole, pointer_tokens
+from forensics.rules.conditions import compile_pattern, is_whole_match, key_words, pointer_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from forensics.rules.conditions import Pattern
     from forensics.rules.model import Condition
 
 Needed = frozenset[tuple[str, str]]
@@ -55,16 +56,14 @@ class Screen:
         """Whether one of the members matches one of its patterns; True where that can't be told."""
         for key, union in self._unions:
             text = value[key]
-            if isinstance(text, str) and (union is None or matches_whole(union, text)):
+            if isinstance(text, str) and (union is None or is_whole_match(union, text)):
                 return True
         return False
 
 
-def _union(patterns: Iterable[str]) -> str | None:
+def _union(patterns: Iterable[str]) -> Pattern | None:
     """One pattern for all; None where they are too large together."""
-    joined = "|".join(f"(?:{pattern})" for pattern in sorted(patterns))
     try:
-        compile_pattern(joined)
+        return compile_pattern("|".join(f"(?:{pattern})" for pattern in sorted(patterns)))
     except ValueError:
         return None
-    return joined
