@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "assert_dynamically_replayable": "forensics.api",
     "clear": "forensics.api",
-    "compare": "forensics.api_compare",
+    "compare_runs": "forensics.api_compare",
     "examine": "forensics.api",
     "graph": "forensics.api",
     "load": "forensics.api",
@@ -41,7 +41,7 @@ __all__ = [
     "__version__",
     "assert_dynamically_replayable",
     "clear",
-    "compare",
+    "compare_runs",
     "examine",
     "graph",
     "load",
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
         load,
         to_networkx,
     )
-    from forensics.api_compare import compare
+    from forensics.api_compare import compare_runs
     from forensics.api_match import match
     from forensics.core.trace import Trace
     from forensics.core.verdict import Verdict

@@ -8,8 +8,7 @@ import msgspec
 
 from forensics.analysis.run import TraceAnalysis, analyse_trace
 from forensics.api import Options, one_trace, read, without_cycle_collection
-from forensics.compare.comparison import Comparison, Result
-from forensics.compare.comparison import compare as compared
+from forensics.compare.comparison import Comparison, Result, compare
 from forensics.core.limits import under
 from forensics.core.policy import Policy
 from forensics.errors import ConfigurationError
@@ -49,7 +48,7 @@ class Other(msgspec.Struct, frozen=True, kw_only=True):
     input_format: str | None = None
 
 
-def compare(left: Where, right: Where, options: Options | None = None, other: Other | None = None) -> Compared:
+def compare_runs(left: Where, right: Where, options: Options | None = None, other: Other | None = None) -> Compared:
     """Compare two runs; nothing is run, asked or contacted. `options` choose the trace and the format of the left one.
 
     Raises EvidenceError for what can't be read, RuleError for a broken rule pack or policy, and ConfigurationError
@@ -74,7 +73,7 @@ def compare(left: Where, right: Where, options: Options | None = None, other: Ot
         )
         one.check_unchanged()
         second.check_unchanged()
-        comparison = compared(*analyses, rules)
+        comparison = compare(*analyses, rules)
         evidence = tuple(
             Examined(source.name, source.sha256, source.size, reading)
             for source, reading in zip((one, second), readings, strict=True)

@@ -12,7 +12,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forensics.api_compare import Compared, compare
+from forensics.api_compare import Compared, compare_runs
 from forensics.compare.alignment import aligned
 from forensics.compare.renaming import Renaming
 
@@ -72,7 +72,7 @@ def compared(left: dict[str, Any], right: dict[str, Any]) -> Compared:
         places = Path(folder) / "a.json", Path(folder) / "b.json"
         for place, one in zip(places, (left, right), strict=True):
             place.write_text(json.dumps(one), encoding="utf-8")
-        return compare(*places)
+        return compare_runs(*places)
 
 
 def mints(story: Story) -> bool:

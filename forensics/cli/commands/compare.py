@@ -43,10 +43,10 @@ def command(evidence: tuple[str, str], trace_b: str | None, input_format_b: str 
     Turns, calls, arguments and results are set side by side, whatever order parallel calls ended in and whatever their
     handles are called. The first difference is told with both sides and its cause; what follows from it comes after.
     """
-    from forensics.api_compare import Other, compare, compare_exit_code
+    from forensics.api_compare import Other, compare_exit_code, compare_runs
 
     with working(settings):
-        compared = compare(*evidence, settings.options(), Other(trace=trace_b, input_format=input_format_b))
+        compared = compare_runs(*evidence, settings.options(), Other(trace=trace_b, input_format=input_format_b))
         document = compared.document()
     show(document, settings)
     return compare_exit_code(compared.comparison.result)

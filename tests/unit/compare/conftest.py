@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from forensics.api_compare import Compared, compare
+from forensics.api_compare import Compared, compare_runs
 
 SAMPLES = Path(__file__).resolve().parents[3] / "samples"
 Runs = Callable[[Any, Any], Compared]
@@ -47,7 +47,7 @@ def runs(tmp_path: Path) -> Runs:
             path.write_text(one if isinstance(one, str) else json.dumps(one), encoding="utf-8")
             return path
 
-        return compare(place("a", left), place("b", right))
+        return compare_runs(place("a", left), place("b", right))
 
     return compared
 

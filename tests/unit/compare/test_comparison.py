@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import forensics
 from forensics.api import Options
-from forensics.api_compare import Compared, Other, compare, compare_exit_code
+from forensics.api_compare import Compared, Other, compare_exit_code, compare_runs
 from forensics.errors import ConfigurationError
 from tests.unit.compare.conftest import chat
 
@@ -146,7 +147,7 @@ def test_another_question_is_an_input_difference(runs: Runs) -> None:
 
 
 def test_what_one_format_does_not_tell_is_not_compared(samples: Path) -> None:
-    compared = compare(samples / "pager.db", samples / "pager.mcp.jsonl")
+    compared = compare_runs(samples / "pager.db", samples / "pager.mcp.jsonl")
     assert compared.comparison.result == "not_comparable"
     assert [one.what for one in compared.comparison.not_compared] == [
         "what the model said",
@@ -157,7 +158,7 @@ def test_what_one_format_does_not_tell_is_not_compared(samples: Path) -> None:
 
 @pytest.mark.parametrize("other", ["pager.chat.json", "pager.otlp.jsonl", "pager.inspect.json", "pager.vcr.yaml"])
 def test_one_run_in_two_formats_is_identical(samples: Path, other: str) -> None:
-    assert compare(samples / "pager.db", samples / other).comparison.result == "identical"
+    assert compare_runs(samples / "pager.db", samples / other).comparison.result == "identical"
 
 
 def test_a_difference_between_formats_is_told(samples: Path, runs: Runs) -> None:
@@ -192,7 +193,7 @@ def test_a_gap_that_may_hide_something_is_not_compared_unless_the_bytes_are_the_
 
 
 def test_two_runs_of_one_file(samples: Path) -> None:
-    compared = compare(samples / "pager.db", samples / "pager.db", Options(), Other(trace="b8e63f8c"))
+    compared = compare_runs(samples / "pager.db", samples / "pager.db", Options(), Other(trace="b8e63f8c"))
     assert compared.comparison.result == "diverged"
     assert compared.comparison.first is not None
     assert compared.comparison.first.cause == "handle_changed"
@@ -200,4 +201,8 @@ def test_two_runs_of_one_file(samples: Path) -> None:
 
 def test_both_can_not_come_from_standard_input() -> None:
     with pytest.raises(ConfigurationError):
-        compare("-", "-")
+        compare_runs("-", "-")
+
+
+def test_the_verb_of_the_library_is_found_again_after_it_was_loaded() -> None:
+    assert forensics.compare_runs is forensics.compare_runs is compare_runs
