@@ -1,10 +1,10 @@
 """What is one difference between two runs, and what caused it? The causing step is the earliest difference that no
 earlier one explains.
 
-What a model says rests on all that its agent was shown: any earlier difference in its lane explains it. What a tool
-returns rests on its arguments and on the world: an earlier difference in those arguments, or in a call that may have
-had an effect, explains it, and nothing else does. Both are inferred: that an earlier difference can explain a later one
-does not prove that it did.
+What a model says rests on all that its agent was shown: any earlier difference in its lane, or in what names no agent,
+explains it. What a tool returns rests on its arguments and on the world: an earlier difference in those arguments, or
+in a call that may have had an effect, explains it, and nothing else does. Both are inferred: that an earlier difference
+can explain a later one does not prove that it did.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Explanations:
         if joins and self.divergences:
             return 0
         if one.kind not in {Kind.RESULT, Kind.OUTCOME}:
-            return self._first_of_lane.get(one.lane)
+            return self._first_of_lane.get(one.lane, self._first_of_lane.get(""))
         return self._touched if call is None else self._differs.get(call, self._touched)
 
     def _root(self, position: int) -> int:

@@ -90,19 +90,21 @@ def _stands_alone(call: Call, step: Step, *, turns: bool) -> bool:
 def lanes_of(left: tuple[Event, ...], right: tuple[Event, ...]) -> tuple[tuple[str, ...], ...]:
     """The lane of each event of both runs: its agent where both runs name that agent and another one, else one lane for
     all others, so that an agent that was renamed, or that only one format names, is still set beside its twin. What
-    names no agent belongs to the next event that does.
+    names no agent is a lane of its own where both runs have such, and else belongs to the next event that names one.
     """
-    named = tuple(tuple(_named(events)) for events in (left, right))
+    both = all(any(not event.agent for event in events) for events in (left, right))
+    named = tuple(tuple(event.agent if both else name for event, name in _named(events)) for events in (left, right))
     shared = set(named[0]) & set(named[1])
-    if len(shared) == 1:
+    if len(shared - {""}) == 1:
         shared = set()
     return tuple(tuple(name if name in shared else "" for name in names) for names in named)
 
 
-def _named(events: tuple[Event, ...]) -> Iterator[str]:
+def _named(events: tuple[Event, ...]) -> Iterator[tuple[Event, str]]:
+    """Each event with its agent or, where it names none, that of the next event that does."""
     names: list[str] = []
     following = next((event.agent for event in reversed(events) if event.agent), "")
     for event in reversed(events):
         following = event.agent or following
         names.append(following)
-    return reversed(names)
+    return zip(events, reversed(names), strict=True)
