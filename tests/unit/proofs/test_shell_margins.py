@@ -32,6 +32,12 @@ from forensics.proofs.shell_words import is_file
         'sort "$X" f',
         "sort -$X f",
         'sort "-o$X" f',
+        # nor does an escape
+        "sort \\-o out",
+        "sort -\\o out",
+        "cat \\/dev/tcp/h/1",
+        "cat /dev\\/tcp/h/1",
+        "cat < \\/dev/tcp/h/1",
         # history stands in double quotes too
         'echo "!rm"',
         'echo "a!rm"',

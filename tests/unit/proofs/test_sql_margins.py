@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from forensics.proofs import prove
+from forensics.proofs.sql_statements import told_apart
+from forensics.proofs.sql_tree import Tree
 from forensics.proofs.tables import sql_tables
 
 WITHOUT_EXPLAIN = [dialect.name for dialect in sql_tables().dialects if dialect.explain is None]
@@ -78,3 +81,11 @@ def test_what_may_write_is_not_proven(dialect: str | None, text: str) -> None:
 )
 def test_what_stands_beside_it_is_proven(dialect: str | None, text: str) -> None:
     assert prove("sql", text, dialect) is not None
+
+
+@pytest.mark.parametrize("statement", ["EXPLAIN DELETE FROM t", "EXPLAIN SELECT 1", "DESCRIBE t", "PRAGMA x", "SHOW x"])
+def test_a_dialect_of_which_nothing_is_known_proves_nothing_of_its_own(statement: str) -> None:
+    bare = msgspec.structs.replace(
+        sql_tables().dialects[0], explain=None, describe=False, show=frozenset(), pragmas=frozenset()
+    )
+    assert told_apart(statement, bare, Tree(bare)) is None
