@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from forensics.rules.engine import Heard, RuleSet
 
 
-class Classified(msgspec.Struct, frozen=True):
+class Classified(msgspec.Struct, frozen=True, gc=False):
     """One tool or call with its class."""
 
     name: str

@@ -57,7 +57,7 @@ class CallFacts(msgspec.Struct, frozen=True, gc=False):
     dialect: str | None = None
 
 
-class _Item(msgspec.Struct, frozen=True):
+class _Item(msgspec.Struct, frozen=True, gc=False):
     """One thing that a file lists, and where: in words for an error, and as a locator without its evidence."""
 
     where: str

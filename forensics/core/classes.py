@@ -102,7 +102,7 @@ class ToolClass(StrEnum):
     SIDE_EFFECTING = "side-effecting"
 
 
-class ClassEvidence(msgspec.Struct, frozen=True):
+class ClassEvidence(msgspec.Struct, frozen=True, gc=False):
     """One piece of evidence for a class. It never says UNKNOWN: a piece that knows nothing of an axis leaves it None.
 
     `trusted` marks a declaration whose server the policy trusts by name, or a pack that it trusts by name. `says` is a
@@ -120,7 +120,7 @@ class ClassEvidence(msgspec.Struct, frozen=True):
     trusted: bool = False
 
 
-class ToolFacts(msgspec.Struct, frozen=True):
+class ToolFacts(msgspec.Struct, frozen=True, gc=False):
     """What the evidence and the operator's inventory say about one tool: the input of classification.
 
     `input_schema` and `output_schema` are decoded JSON Schemas or None; `hints` are MCP annotations; `http` is
@@ -142,7 +142,7 @@ class ToolFacts(msgspec.Struct, frozen=True):
     inventory: str | None = None
 
 
-class Classification(msgspec.Struct, frozen=True):
+class Classification(msgspec.Struct, frozen=True, gc=False):
     """The answer for one tool or one call, with what decided it."""
 
     effect: Effect

@@ -119,7 +119,7 @@ class RuleSet:
         return self._shapes.is_id_key(key)
 
     def _judge_tool(self, facts: ToolFacts, policy: Policy) -> tuple[ClassEvidence, ...]:
-        entries = tuple([_operator(entry) for entry in _entries(policy, facts) if not entry.arguments])
+        entries = tuple([_operator(e) for e in _entries(policy, facts) if not e.arguments]) if policy.tools else ()
         said = self._said_of(facts, self._heard(facts), policy, writes=any(map(_writes, entries)))
         pieces = (*entries, *said) if entries else said
         if facts.output_schema is None or not any(map(_writes, pieces)):

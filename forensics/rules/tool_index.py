@@ -83,14 +83,14 @@ class _Filed:
                 self._always.append(number)
             for place, what in needed or ():
                 self._by_need.setdefault(place, {}).setdefault(what, []).append(number)
+        self._needed = {place: frozenset(by_what) for place, by_what in self._by_need.items()}
 
     def holding(self, subject: Mapping[str, Any]) -> Holding:
         """The rules that hold, in no order."""
         asked = set(self._always)
-        for place, by_what in self._by_need.items():
-            for what in _there(place, subject):
-                if what in by_what:
-                    asked.update(by_what[what])
+        for place, needed in self._needed.items():
+            for what in needed.intersection(_there(place, subject)):
+                asked.update(self._by_need[place][what])
         return tuple([number for number in asked if self._holds[number](subject)])
 
 

@@ -23,7 +23,7 @@ _LETTERS = re.compile(r"[a-z]+")
 _SEPARATORS = re.compile(r"[\W_]+")
 
 
-class Hit(msgspec.Struct, frozen=True):
+class Hit(msgspec.Struct, frozen=True, gc=False):
     """One rule that spoke, and the word or phrase that made it speak."""
 
     rule: WordRule

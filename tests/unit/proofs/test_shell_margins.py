@@ -32,6 +32,11 @@ from forensics.proofs.shell_words import is_file
         'sort "$X" f',
         "sort -$X f",
         'sort "-o$X" f',
+        # a name that the shell makes something else of, a line that goes on, an end of line of another system
+        "ls* a",
+        "cat$X f",
+        "ls \\\n-la",
+        "ls a\r\nls b",
         # nor does an escape
         "sort \\-o out",
         "sort -\\o out",

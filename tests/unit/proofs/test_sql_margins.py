@@ -45,6 +45,10 @@ WITHOUT_DESCRIBE = [dialect.name for dialect in sql_tables().dialects if not dia
         ("postgres", "SELECT pg_catalog.evil(1)"),
         ("postgres", "SELECT pg_catalog.lo_unlink(1)"),
         ("postgres", "SELECT evil (1)"),
+        ("postgres", "SELECT a FROM t TABLESAMPLE evil (1)"),  # the parser takes any name for a method
+        ("snowflake", "SELECT a FROM t TABLESAMPLE evil (1)"),
+        ("postgres", "(1)"),
+        ("postgres", "(a, b)"),
         ("postgres", "SELECT * FROM evil (1)"),
         ("postgres", "SELECT * FROM a, evil (1) AS b (c)"),
         ("postgres", "SELECT a FROM pg_read_file('x') AS t (a)"),
