@@ -64,7 +64,17 @@ def test_formats_and_policy_check(samples: Path) -> None:
 def test_every_schema_is_one() -> None:
     names = output("schema").decode().split()
     assert names == [
-        *("audit", "inspection", "classification", "formats", "policy-check", "graph", "explanation", "matching"),
+        *(
+            "audit",
+            "inspection",
+            "classification",
+            "formats",
+            "policy-check",
+            "graph",
+            "explanation",
+            "matching",
+            "comparison",
+        ),
         *("rule-list", "rule", "code", "rule-lints", "rule-tests"),
         *("policy", "rules"),
     ]

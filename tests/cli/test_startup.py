@@ -88,7 +88,19 @@ def test_every_help_has_examples_at_80_columns(path: tuple[str, ...]) -> None:
     [
         (
             "forensics ",
-            {"audit", "inspect", "classify", "graph", "explain", "match", "policy", "rules", "formats", "schema"},
+            {
+                "audit",
+                "inspect",
+                "classify",
+                "graph",
+                "explain",
+                "match",
+                "compare",
+                "policy",
+                "rules",
+                "formats",
+                "schema",
+            },
         ),
         ("forensics policy ", {"draft", "check"}),
         ("forensics rules ", {"list", "show", "lint", "test"}),
