@@ -34,7 +34,7 @@ CASES = [
     (["audit", PAGER, "--policy", "no-such-policy.yaml"], 2),
     (["audit", PAGER, "--as-of", "yesterday"], 2),
     (["audit", PAGER, "--trace", "no-such-trace"], 2),
-    (["audit", "https://example.invalid/trace.json"], 2),
+    (["audit", "no-such-scheme://host/trace.json"], 3),
     (["inspect", PAGER], 0),
     (["inspect", PAGER, "--step", "7"], 0),
     (["inspect", PAGER, "--step", "12"], 2),
