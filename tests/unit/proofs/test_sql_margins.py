@@ -93,3 +93,15 @@ def test_a_dialect_of_which_nothing_is_known_proves_nothing_of_its_own(statement
         sql_tables().dialects[0], explain=None, describe=False, show=frozenset(), pragmas=frozenset()
     )
     assert told_apart(statement, bare, Tree(bare)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect"),
+    [
+        ("SELECT a->>'b' FROM t", "snowflake"),  # `->>` chains statements there
+        ("SELECT 1--1", "mysql"),  # two minus signs there, a comment elsewhere
+        ("SELECT 1 --x\n FROM t", "mysql"),
+    ],
+)
+def test_one_part_that_a_dialect_reads_otherwise_is_enough(text: str, dialect: str) -> None:
+    assert prove("sql", text, dialect) is None
