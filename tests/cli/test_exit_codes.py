@@ -179,10 +179,21 @@ def _command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "forensics", *arguments]
 
 
+_LISTENING = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for name in ("SIGHUP", "SIGTERM"):
+    if hasattr(signal, name):
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
+"""
+"""Whoever started the tests may ignore a signal (nohup, a job in the background), and their children inherit that."""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
 def test_an_interrupt_ends_with_130_and_nothing_half_written() -> None:
+    run = f"{_LISTENING}\nfrom forensics.cli.main import main\nmain()"
     process = subprocess.Popen(
-        _command("audit", "-"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", run, "audit", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert process.stdin is not None
     process.stdin.write(b" " * (1 << 21))  # more than a pipe holds: it returns when the command is reading
@@ -194,7 +205,9 @@ def test_an_interrupt_ends_with_130_and_nothing_half_written() -> None:
     assert b"Traceback" not in err
 
 
-_WAITING = """
+_WAITING = (
+    _LISTENING
+    + """
 import sys, time
 from forensics.cli.main import main
 from forensics.formats.shared.source import Source
@@ -207,6 +220,7 @@ def copy_and_wait(self):
 Source.copy_to_disk = copy_and_wait
 main()
 """
+)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
