@@ -6,6 +6,7 @@ import contextlib
 import datetime
 import functools
 import gc
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -36,7 +37,7 @@ from forensics.rules.engine import RuleSet, load_rules
 from forensics.rules.policy_file import load_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     import networkx as nx
 
@@ -106,9 +107,7 @@ def examine(evidence: Where | Sequence[Where], options: Options | None = None) -
         raise ConfigurationError(message, hint="name one of them as a file")
     places = named_places(wanted)
     with without_cycle_collection(), under(options.limits):
-        taken: list[Examined] = []
-        for place in places:
-            taken.extend(_taken(place, len(taken), options))
+        taken = [_taken(one, number, options) for number, one in enumerate(_opened(places))]
         beside, listing = _inventory(options.tools, len(taken))
         judge = functools.partial(analyse, rules=rules, policy=policy, listing=listing)
         hear([one.reading for one in taken if one.reading is not None])
@@ -195,17 +194,16 @@ def _inventory(where: Where | None, index: int) -> tuple[tuple[Examined, ...], L
         return (Examined(source.name, source.sha256, source.size, declares=len(tools)),), Listing(tools)
 
 
-def _taken(place: tuple[str, str], first: int, options: Options) -> Iterator[Examined]:
-    """What was read of one place, or why it was not; of an archive each file is an evidence, from number `first` on."""
-    where, name = place
-    try:
-        source = open_source(where, name)
-    except EvidenceError as error:
-        yield Examined(name, "", 0, error=error)
-        return
-    with source:
-        rows = [_read(one, first + n, source, options) for n, one in enumerate(_evidences(source))]
-    yield from rows
+def _opened(places: Sequence[tuple[str, str]]) -> Generator[Source | Unopened]:
+    """Every evidence of these places in the order of its number in documents, open until the next is asked for."""
+    for where, name in places:
+        try:
+            source = open_source(where, name)
+        except EvidenceError as error:
+            yield Unopened(name, error)
+            continue
+        with source:
+            yield from _evidences(source)
 
 
 def _evidences(source: Source) -> Iterator[Source | Unopened]:
@@ -220,39 +218,30 @@ def _evidences(source: Source) -> Iterator[Source | Unopened]:
             found = True
             yield member
     except EvidenceError as error:
-        yield Unopened(source.name, error)
+        yield Unopened(source.name, error, source.sha256, source.size)
         return
     if not found:
         message = f"{source.name} is a {kind} archive without a file in it"
-        yield Unopened(source.name, UnknownFormatError(message, hint="check that this is the right file"))
+        empty = UnknownFormatError(message, hint="check that this is the right file")
+        yield Unopened(source.name, empty, source.sha256, source.size)
 
 
 @contextlib.contextmanager
 def evidence_at(evidence: Where | Sequence[Where], index: int) -> Iterator[Source | None]:
     """The evidence of that number in documents, opened once more; None where it can't be."""
     wanted = [evidence] if isinstance(evidence, (str, Path)) else evidence
-    first = 0
-    for where, name in named_places(wanted):
-        try:
-            source = open_source(where, name)
-        except EvidenceError:
-            first += 1
-            continue
-        with source:
-            for one in _evidences(source):
-                if first == index:
-                    yield one if isinstance(one, Source) else None
-                    return
-                first += 1
-    yield None
+    with contextlib.closing(_opened(named_places(wanted))) as opened:
+        one = next(itertools.islice(opened, index, None), None)
+        yield one if isinstance(one, Source) else None
 
 
-def _read(one: Source | Unopened, index: int, outer: Source, options: Options) -> Examined:
+def _taken(one: Source | Unopened, index: int, options: Options) -> Examined:
+    """One evidence as it was read, or why it was not."""
     if isinstance(one, Unopened):
-        return Examined(one.name, outer.sha256, outer.size, error=one.error)
+        return Examined(one.name, one.sha256, one.size, error=one.error)
     try:
         reading = read(one, index, options.input_format)
-        outer.check_unchanged()
+        one.check_unchanged()
     except EvidenceError as error:
         return Examined(one.name, one.sha256, one.size, error=error)
     finally:

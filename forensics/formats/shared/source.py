@@ -78,6 +78,10 @@ class Source:
         self._path = path.resolve()
         self._watched[path] = state
 
+    def watch_with(self, whole: Self) -> None:
+        """Watch the files of the source of which this one is a part."""
+        self._watched = whole._watched
+
     def check_unchanged(self) -> None:
         """Raise EvidenceError where the file was changed while it was read: what was said of it no longer holds."""
         for path, state in self._watched.items():
@@ -169,10 +173,10 @@ def _snapshot(stream: BinaryIO, name: str) -> Source:
             return Source(name, memoryview(b""), digest.hexdigest())
         file.flush()
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        return _plain(Source(name, memoryview(mapped), digest.hexdigest(), mapped))
+        return plain_source(Source(name, memoryview(mapped), digest.hexdigest(), mapped))
 
 
-def _plain(source: Source) -> Source:
+def plain_source(source: Source) -> Source:
     """The source itself, or its plain bytes where they are packed or in another encoding."""
     found = unwrap(source.data, source.name)
     if found is None:

@@ -15,9 +15,9 @@ from forensics.core.sanitise import one_line
 from forensics.errors import CorruptEvidenceError, EvidenceError
 from forensics.formats.shared.packed.byte_view import ByteView
 from forensics.formats.shared.packed.unpacking import Budget
-from forensics.formats.shared.packed.unwrap import Note, is_packed, unwrap
+from forensics.formats.shared.packed.unwrap import Note, is_packed
 from forensics.formats.shared.packed.zipped import ZIP_MAGIC, content_of, odd_name, open_archive
-from forensics.formats.shared.source import Source
+from forensics.formats.shared.source import Source, plain_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,10 +27,12 @@ _CUT = "container_truncated"
 
 
 class Unopened(msgspec.Struct, frozen=True):
-    """A file of an archive that can't be evidence, and why."""
+    """What can't be evidence, and why: a place, or a file of an archive (digest and size are those of the archive)."""
 
     name: str
     error: EvidenceError
+    sha256: str = ""
+    size: int = 0
 
 
 def archive_kind(data: memoryview) -> str | None:
@@ -46,9 +48,9 @@ def members_of(source: Source, kind: str) -> Iterator[Source | Unopened]:
     for name, data, notes in _KINDS[kind](source):
         label = f"{source.name}/{name}"
         if isinstance(data, EvidenceError):
-            yield Unopened(label, data)
+            yield Unopened(label, data, source.sha256, source.size)
         elif is_packed(memoryview(data)) or archive_kind(memoryview(data)) is not None:
-            yield Unopened(label, _nested(name))
+            yield Unopened(label, _nested(name), source.sha256, source.size)
         else:
             yield _member(source, kind, label, data, (*notes, *_odd(name, seen)))
 
@@ -57,16 +59,12 @@ _Found = tuple[str, bytes | EvidenceError, tuple[Note, ...]]
 
 
 def _member(source: Source, kind: str, label: str, data: bytes, notes: tuple[Note, ...]) -> Source:
-    plain = unwrap(memoryview(data), label)
-    if plain is None:
-        member = Source(label, memoryview(data), source.sha256)
-    else:
-        member = Source(label, memoryview(plain.mapped), source.sha256, plain.mapped)
-        notes = (*notes, *plain.notes)
+    member = plain_source(Source(label, memoryview(data), source.sha256))
     member.size = source.size
     member.compression = kind if source.compression is None else f"{source.compression}, {kind}"
     member.member_sha256 = hashlib.sha256(data).hexdigest()
-    member.notes = (*source.notes, *notes)
+    member.notes = (*source.notes, *notes, *member.notes)
+    member.watch_with(source)
     return member
 
 
