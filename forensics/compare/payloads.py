@@ -15,9 +15,10 @@ import msgspec
 from forensics.core.agreement import Rung, agree, content_text
 from forensics.core.differences import ABSENT, Difference, differences
 from forensics.core.jsonvalue import equal_values, raw, unfold, value_of
+from forensics.core.pointers import pointer_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from forensics.compare.renaming import Renaming
     from forensics.core.trace import Payload
@@ -110,7 +111,7 @@ def said(payload: Payload | None) -> Payload | None:
 
 def _at(value: Any, pointer: str, otherwise: Any) -> Any:
     """What stands at a JSON Pointer; `otherwise` where its way leads through a key that is called otherwise."""
-    for step in _steps(pointer):
+    for step in pointer_tokens(pointer):
         if isinstance(value, dict) and step in value:
             value = value[step]
         elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
@@ -118,7 +119,3 @@ def _at(value: Any, pointer: str, otherwise: Any) -> Any:
         else:
             return otherwise if otherwise is not ABSENT else ABSENT
     return value
-
-
-def _steps(pointer: str) -> Sequence[str]:
-    return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from forensics.core.jsonvalue import equal_values, short_json, spell_surrogates
+from forensics.core.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,16 +55,12 @@ def _pairs(left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]:
         pointer, a, b = todo.pop()
         if isinstance(a, dict) and isinstance(b, dict) and (a or b):
             names = [*a, *(name for name in b if name not in a)]
-            todo.extend((f"{pointer}/{_step(n)}", a.get(n, ABSENT), b.get(n, ABSENT)) for n in reversed(names))
+            todo.extend((f"{pointer}/{escape(n)}", a.get(n, ABSENT), b.get(n, ABSENT)) for n in reversed(names))
         elif isinstance(a, list) and isinstance(b, list) and (a or b):
             places = reversed(range(max(len(a), len(b))))
             todo.extend((f"{pointer}/{i}", _item(a, i), _item(b, i)) for i in places)
         else:
             yield pointer, a, b
-
-
-def _step(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
 
 
 def _item(values: list[Any], index: int) -> Any:

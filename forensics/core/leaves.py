@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from forensics.core.pointers import escape
+
 Token = str | int
 Leaf = tuple[str | None, Token, str | None, str | int]
 """The JSON Pointer of the object or array that holds a scalar (None: the scalar is the whole value), its key or index
@@ -44,5 +46,5 @@ def pointer_of(above: str | None, token: Token) -> str:
     if above is None:
         return ""
     if isinstance(token, str) and ("~" in token or "/" in token):
-        token = token.replace("~", "~0").replace("/", "~1")
+        token = escape(token)
     return f"{above}/{token}"

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.build import Execution
+from forensics.core.pointers import escape
 from forensics.core.trace import StepKind
 from forensics.formats.shared.document import note_cut, open_document
 from forensics.formats.shared.fields import fields_of, is_text, items_in, items_of, present, text
 from forensics.formats.shared.messages.telling import Doubts, Finder, taint, tell
 from forensics.formats.shared.messages.vocabulary import joined, parse_message
-from forensics.formats.shared.spans import escape
 
 if TYPE_CHECKING:
     from forensics.core.build import Lane, Spot, TraceBuilder

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forensics.core.jsonvalue import raw, text_of
+from forensics.core.pointers import escape
 from forensics.core.times import nanoseconds
 from forensics.formats.shared.chunks import documents
 from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, opens_with, present, text
@@ -17,7 +18,6 @@ from forensics.formats.shared.halves import Halves, Identified
 from forensics.formats.shared.observed import INPUT, OUTPUT, Record, below, first_below, is_tool_message, span_of
 from forensics.formats.shared.span_names import WANTED, OtherNames
 from forensics.formats.shared.span_walk import walk_spans
-from forensics.formats.shared.spans import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

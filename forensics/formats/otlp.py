@@ -14,6 +14,7 @@ import msgspec
 from forensics.core.build import Spot
 from forensics.core.findings import finding
 from forensics.core.jsonvalue import Decoded, canonical, decode, text_of
+from forensics.core.pointers import escape
 from forensics.core.sanitise import one_line
 from forensics.formats.shared.any_value import ABSENT, KeyValue, plain
 from forensics.formats.shared.dialects import MARKS, Told, translate
@@ -23,7 +24,7 @@ from forensics.formats.shared.flattened import Flat
 from forensics.formats.shared.lines import lines, plain_start
 from forensics.formats.shared.span_names import SERVICE, WANTED, OtherNames
 from forensics.formats.shared.span_walk import walk_spans
-from forensics.formats.shared.spans import Attributes, Event, Span, Spread, escape, hex_id, nanoseconds, say_lost_time
+from forensics.formats.shared.spans import Attributes, Event, Span, Spread, hex_id, nanoseconds, say_lost_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

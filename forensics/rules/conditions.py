@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from forensics.core.pointers import pointer_tokens
 from forensics.rules.words import phrase_pattern, split_words
 
 if TYPE_CHECKING:
@@ -153,16 +154,6 @@ def _resolve(value: object, tokens: tuple[str, ...], default: object) -> object:
         else:
             return default
     return value
-
-
-@lru_cache(maxsize=4096)
-def pointer_tokens(pointer: str) -> tuple[str, ...]:
-    """The unescaped tokens of a JSON Pointer; raises ValueError when it doesn't start with a slash."""
-    if pointer == "":
-        return ()
-    if not pointer.startswith("/"):
-        raise ValueError(f"not a JSON Pointer: {pointer!r}")
-    return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/"))
 
 
 def needed_keys(condition: Condition, *place: str) -> frozenset[str] | None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.rules.conditions import key_words, needed_keys, pointer_tokens
+from forensics.core.pointers import pointer_tokens
+from forensics.rules.conditions import key_words, needed_keys
 from forensics.rules.memory import keep
 from forensics.rules.screens import Needed, Screen, needed_matches
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.rules.conditions import key_words, pointer_tokens
+from forensics.core.pointers import pointer_tokens
+from forensics.rules.conditions import key_words
 from forensics.rules.words import letter_runs
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.classes import Effect, Scope, Stability
+from forensics.core.pointers import pointer_tokens
 from forensics.core.policy import BasePolicy, Policy, ToolEntry, TrustEntry
-from forensics.rules.conditions import pointer_tokens
 from forensics.rules.model import PolicyFile, ToolFile, TrustFile, convert
 from forensics.rules.packs import shipped_folder
 from forensics.rules.yaml_strict import StrictYaml, load_strict, rule_error

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.rules.conditions import compile_pattern, is_whole_match, key_words, pointer_tokens
+from forensics.core.pointers import pointer_tokens
+from forensics.rules.conditions import compile_pattern, is_whole_match, key_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

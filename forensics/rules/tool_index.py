@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from forensics.rules.conditions import TEXT_LIMIT, key_words, pointer_tokens
+from forensics.core.pointers import pointer_tokens
+from forensics.rules.conditions import TEXT_LIMIT, key_words
 from forensics.rules.memory import keep
 from forensics.rules.needs import needs
 from forensics.rules.words import letter_runs, split_words

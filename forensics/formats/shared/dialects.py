@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.jsonvalue import canonical, raw, text_of, unfold, value_of
+from forensics.core.pointers import escape
 from forensics.formats.shared.fields import Fields, fields_of, is_text, present
 from forensics.formats.shared.flattened import Flat, put_together
 from forensics.formats.shared.monocle import translate_monocle
 from forensics.formats.shared.python_repr import from_repr
 from forensics.formats.shared.span_names import LANGFUSE_END, TOOL_ARGUMENTS, TOOL_CALL_ID
-from forensics.formats.shared.spans import Attributes, Event, Spread, below, escape
+from forensics.formats.shared.spans import Attributes, Event, Spread, below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -11,11 +11,12 @@ import msgspec
 
 from forensics.core.build import Spot
 from forensics.core.jsonvalue import decode, raw, text_of
+from forensics.core.pointers import escape
 from forensics.core.trace import Payload
 from forensics.formats.shared.dialects import Told, translate
 from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, opens_with, present, text
 from forensics.formats.shared.flattened import Flat
-from forensics.formats.shared.spans import Attributes, Span, escape
+from forensics.formats.shared.spans import Attributes, Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,6 +14,7 @@ import msgspec
 
 from forensics.core.findings import finding
 from forensics.core.jsonvalue import decode, text_of
+from forensics.core.pointers import escape
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import NOWHERE, Payload
@@ -22,7 +23,7 @@ from forensics.formats.shared.dialects import MARKS, Told, translate
 from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, opens_with, present, text
 from forensics.formats.shared.flattened import Flat
 from forensics.formats.shared.span_names import FAMILIES, SERVICE, WANTED, OtherNames
-from forensics.formats.shared.spans import Attributes, Event, Span, Spread, escape, hex_id, say_lost_time
+from forensics.formats.shared.spans import Attributes, Event, Span, Spread, hex_id, say_lost_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

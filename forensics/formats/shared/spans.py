@@ -14,6 +14,7 @@ import msgspec
 
 from forensics.core.build import Spot
 from forensics.core.jsonvalue import text_of
+from forensics.core.pointers import escape
 from forensics.core.times import LAST
 from forensics.core.trace import NOWHERE, Payload
 
@@ -126,11 +127,6 @@ def below(slot: int | str, name: str) -> str:
     if isinstance(slot, int):
         return f"/attributes/{slot}/value/stringValue"
     return slot if slot.startswith("/") else f"/{slot}/{escape(name)}"
-
-
-def escape(name: str) -> str:
-    """A name as one token of a JSON Pointer (RFC 6901)."""
-    return name.replace("~", "~0").replace("/", "~1")
 
 
 def hex_id(recorded: str) -> tuple[str, bool]:

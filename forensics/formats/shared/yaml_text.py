@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import msgspec
 
 from forensics.core.limits import exceeded, limits
+from forensics.core.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -88,7 +89,7 @@ class _Open(msgspec.Struct):
     @property
     def here(self) -> str:
         """The JSON Pointer from it to the node that is written next (RFC 6901)."""
-        step = self.key.replace("~", "~0").replace("/", "~1") if self.is_mapping else self.count
+        step = escape(self.key) if self.is_mapping else self.count
         return f"/{step}"
 
 

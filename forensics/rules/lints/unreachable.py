@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar
 
-from forensics.rules.conditions import key_words, pointer_tokens
+from forensics.core.pointers import pointer_tokens
+from forensics.rules.conditions import key_words
 from forensics.rules.descriptions import DRESS
 from forensics.rules.implication import can_hold, pointers
 from forensics.rules.lints.complaint import Complaint, complaint

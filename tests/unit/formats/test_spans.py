@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forensics.core.pointers import escape
 from forensics.formats.shared.span_names import Role
 from forensics.formats.shared.span_order import Clocks, build_tree, grain, nearest_above, order_events
-from forensics.formats.shared.spans import Span, escape, hex_id, nanoseconds
+from forensics.formats.shared.spans import Span, hex_id, nanoseconds
 
 
 def span(span_id: str, parent: str = "", start: int = 0, end: int = -1) -> Span:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from forensics.rules.conditions import compile_condition, glob, needed_keys, pointer_tokens, resolve_pointer, same_json
+from forensics.core.pointers import pointer_tokens
+from forensics.rules.conditions import compile_condition, glob, needed_keys, resolve_pointer, same_json
 from forensics.rules.model import Condition
 
 SUBJECT: dict[str, object] = {

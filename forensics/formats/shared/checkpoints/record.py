@@ -14,9 +14,9 @@ import msgspec
 from forensics.core.build import Spot
 from forensics.core.jsonvalue import raw
 from forensics.core.messages import Message
+from forensics.core.pointers import escape
 from forensics.core.trace import NOWHERE, Payload
 from forensics.formats.shared.messages.vocabulary import parse_message
-from forensics.formats.shared.spans import escape
 
 
 class Told(msgspec.Struct, frozen=True, gc=False):
