@@ -11,6 +11,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from forensics.analysis.reruns import HELD
 from forensics.core.classes import ClassEvidence, Source, Stability, Tier
 from forensics.core.jsonvalue import canonical, decode, unfold
 from forensics.core.trace import Outcome
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 ToolKey = tuple[str, str | None]
 
-_HELD = frozenset({"blocked", "stub", "stubbed", "injected", "mocked", "override", "normalised"})
+_HELD = HELD | {"normalised"}
 
 _DIGEST_BYTES = 16
 

@@ -13,7 +13,7 @@ import msgspec
 from forensics.core.agreement import compare_arguments
 from forensics.core.evidence import Basis
 from forensics.core.findings import Finding, finding
-from forensics.core.jsonvalue import raw, value_of
+from forensics.core.jsonvalue import raw, text_in, value_of
 from forensics.core.sanitise import one_line
 from forensics.core.trace import Call, Outcome, Payload, StepKind
 
@@ -80,8 +80,8 @@ def _approvals(trace: Trace) -> dict[str, Approval]:
 def _note(
     found: dict[str, Approval], by_id: dict[str | None, int], row: int, kind: StepKind, fields: dict[str, Any]
 ) -> None:
-    call_id = _text(fields, "call_id", "tool_call_id", "call")
-    name = _text(fields, "approval_id", "request_id", "approval_request_id", "id") or call_id
+    call_id = text_in(fields, "call_id", "tool_call_id", "call")
+    name = text_in(fields, "approval_id", "request_id", "approval_request_id", "id") or call_id
     approval = found.setdefault(name, Approval())
     call = by_id.get(call_id)
     if call is not None and call not in approval.calls:
@@ -94,7 +94,7 @@ def _note(
         return
     approved = _decision(fields)
     if approved is not None:
-        approval.decisions.append(Decision(row, approved, _text(fields, "note", "reason", "comment")))
+        approval.decisions.append(Decision(row, approved, text_in(fields, "note", "reason", "comment")))
 
 
 def _decision(fields: dict[str, Any]) -> bool | None:
@@ -105,10 +105,6 @@ def _decision(fields: dict[str, Any]) -> bool | None:
         if word in _REJECTED:
             return False
     return None
-
-
-def _text(fields: dict[str, Any], *names: str) -> str:
-    return next((str(fields[n]) for n in names if isinstance(fields.get(n), (str, int))), "")
 
 
 def _judge(trace: Trace, name: str, approval: Approval) -> Iterator[Finding]:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from forensics.core.classes import Classification
     from forensics.core.trace import Trace
 
-_HELD = frozenset({"blocked", "stub", "stubbed", "injected", "mocked", "override"})
+HELD = frozenset({"blocked", "stub", "stubbed", "injected", "mocked", "override"})
+"""What a harness says of a call that it did not really run."""
 
 
 class Repeat(msgspec.Struct, frozen=True):
@@ -39,7 +40,7 @@ def repeats(rerun: Trace, original: Trace | None) -> tuple[Repeat, ...]:
 
 
 def _repeat(call: Call, original: Call | None) -> Repeat:
-    held = call.disposition in _HELD or call.outcome is Outcome.DENIED
+    held = call.disposition in HELD or call.outcome is Outcome.DENIED
     executed = not held and (call.executed is not None or call.outcome is Outcome.RECORDED)
     did = (call.disposition or "held back") if held else "executed again" if executed else "no result"
     return Repeat(call.step, call.tool, did, _shown(call), _shown(original) if original else "", executed)

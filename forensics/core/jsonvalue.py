@@ -186,6 +186,11 @@ def decode_embedded(text: str) -> Decoded | None:
     return None if decoded.error else decoded
 
 
+def text_in(fields: dict[str, Any], *names: str) -> str:
+    """The first of these members that is a text or a whole number, as a text; "" where none is."""
+    return next((str(fields[n]) for n in names if isinstance(fields.get(n), (str, int))), "")
+
+
 def unfold(value: object) -> object:
     """The value itself or, where it is a text that holds a JSON object or array, the value in it."""
     if isinstance(value, str):

@@ -19,7 +19,7 @@ from forensics.formats.shared.fields import fields_of, items_of, object_in, text
 from forensics.formats.shared.span_names import WANTED
 from forensics.formats.shared.span_walk import walk_spans
 from forensics.formats.shared.spans import Event, Span, say_lost_time
-from forensics.formats.shared.sqlite_log import columns_of, copy_with_log, opened, row_number
+from forensics.formats.shared.sqlite_log import cell_bytes, columns_of, copy_with_log, opened, row_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,7 +100,7 @@ class _SpanRows:
         self._build = build
 
     def span(self, row: _Row) -> Span | None:
-        rowid, span_id, trace_id, parent, name, start, end, status, attributes, events = (_bytes(v) for v in row)
+        rowid, span_id, trace_id, parent, name, start, end, status, attributes, events = (cell_bytes(v) for v in row)
         numbered = rowid.removeprefix(b"-").isdigit() and len(rowid) <= len(str(-(2**63)))
         key: int | str = int(rowid) if numbered else _text(rowid)
         place = self._build.places.add_row("spans", key, len(attributes))
@@ -146,13 +146,6 @@ class _SpanRows:
         tainted = self._build.faults(decoded.faults, Spot(place, "/attributes"))
         fields = fields_of(body or b"{}")
         return {WANTED[k]: v for k, v in fields.items() if k in WANTED and bytes(v) != b"null"}, tainted
-
-
-def _bytes(value: object) -> bytes:
-    """A value of the row as its text: SQLite keeps any type in any column."""
-    if isinstance(value, bytes):
-        return value
-    return b"" if value is None else str(value).encode("utf-8", "replace")
 
 
 def _text(value: bytes) -> str:

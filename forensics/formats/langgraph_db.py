@@ -26,7 +26,7 @@ from forensics.formats.shared.checkpoints.record import (
 )
 from forensics.formats.shared.checkpoints.values import Stored, stored
 from forensics.formats.shared.checkpoints.walk import walk_checkpoints
-from forensics.formats.shared.sqlite_log import columns_of, copy_with_log, opened, row_number
+from forensics.formats.shared.sqlite_log import cell_bytes, columns_of, copy_with_log, opened, row_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,7 +121,7 @@ class _Store:
         """The writes of every checkpoint, in the order of their rows."""
         found: dict[_Key, list[Write]] = {}
         for row in _rows(database, "writes", _WRITES):
-            body = _bytes(row["value"])
+            body = cell_bytes(row["value"])
             spot = Spot(self.build.places.add_row("writes", _number(row["rowid"]), len(body)))
             key = _key(row)
             channel = _text(row["channel"])
@@ -137,11 +137,11 @@ class _Store:
     def checkpoints(self, database: sqlite3.Connection, writes: dict[_Key, list[Write]]) -> Iterator[Checkpoint]:
         """Every checkpoint, in the order of the rows."""
         for row in _rows(database, "checkpoints", _CHECKPOINTS):
-            body = _bytes(row["checkpoint"])
+            body = cell_bytes(row["checkpoint"])
             spot = Spot(self.build.places.add_row("checkpoints", _number(row["rowid"]), len(body)))
             key = _key(row)
             told = self._value(row["type"], body, spot, "a checkpoint", key[0])
-            meta = self._value(None, _bytes(row["metadata"]), spot.down("/metadata"), "metadata", key[0])
+            meta = self._value(None, cell_bytes(row["metadata"]), spot.down("/metadata"), "metadata", key[0])
             if told is None or not isinstance(told.value, dict):
                 if told is not None:
                     self._unread("a checkpoint that is no object", spot, key[0])
@@ -217,15 +217,8 @@ def _key(row: _Row) -> _Key:
     return _text(row["thread_id"]), _text(row["checkpoint_ns"]), _text(row["checkpoint_id"])
 
 
-def _bytes(value: object) -> bytes:
-    """A value of a row as bytes: SQLite keeps any type in any column."""
-    if isinstance(value, bytes):
-        return value
-    return b"" if value is None else str(value).encode("utf-8", "replace")
-
-
 def _text(value: object) -> str:
-    return _bytes(value).decode("utf-8", "replace")
+    return cell_bytes(value).decode("utf-8", "replace")
 
 
 def _number(value: object) -> int | str:

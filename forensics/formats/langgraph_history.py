@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from forensics.core.build import Spot
-from forensics.core.jsonvalue import decode
+from forensics.core.jsonvalue import decode, text_in
 from forensics.core.times import from_text
 from forensics.core.trace import NOWHERE
 from forensics.formats.shared.checkpoints.record import (
@@ -131,11 +131,11 @@ class _Snapshots:
         inner = value.get("checkpoint")
         queued = state.get("__pregel_tasks") if isinstance(state, dict) else None
         return Checkpoint(
-            thread=_text(own, "thread_id") or _text(metadata, "thread_id") or "thread",
-            namespace=_text(own, "checkpoint_ns"),
-            id=_text(own, "checkpoint_id", "thread_ts") or (_text(inner, "id") if isinstance(inner, dict) else ""),
-            parent=_text(_configured(value, "parent_config", "parent_checkpoint"), "checkpoint_id", "thread_ts"),
-            source=_text(metadata, "source"),
+            thread=text_in(own, "thread_id") or text_in(metadata, "thread_id") or "thread",
+            namespace=text_in(own, "checkpoint_ns"),
+            id=text_in(own, "checkpoint_id", "thread_ts") or (text_in(inner, "id") if isinstance(inner, dict) else ""),
+            parent=text_in(_configured(value, "parent_config", "parent_checkpoint"), "checkpoint_id", "thread_ts"),
+            source=text_in(metadata, "source"),
             at=at,
             spot=placed,
             found=found,
@@ -150,7 +150,7 @@ class _Snapshots:
     def _tasks(self, value: dict[str, Any], spot: Spot) -> Iterator[Write]:
         """What the tasks of a snapshot returned, and how they stopped."""
         for index, task in enumerate(_tasks_of(value)):
-            name, node = _text(task, "id") or str(index), _text(task, "name")
+            name, node = text_in(task, "id") or str(index), text_in(task, "name")
             path = task.get("path")
             push = node_of(", ".join(map(str, path)))[1] if isinstance(path, list) else NOWHERE
             where = f"/tasks/{index}"
@@ -218,7 +218,3 @@ def _time(value: dict[str, Any], state: object) -> int:
 def _tasks_of(value: dict[str, Any]) -> list[dict[str, Any]]:
     tasks = value.get("tasks")
     return [task for task in tasks if isinstance(task, dict)] if isinstance(tasks, list) else []
-
-
-def _text(fields: dict[str, Any], *names: str) -> str:
-    return next((str(fields[n]) for n in names if isinstance(fields.get(n), (str, int))), "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from forensics.report.terminal_evidence import sources
 from forensics.report.terminal_findings import findings
 from forensics.report.terminal_page import Span, name, plural, short
 
@@ -37,7 +38,7 @@ def comparison(page: Page, document: ComparisonDocument) -> None:
         _handles(page, document)
         _not_compared(page, document)
         findings(page, document.findings, "Findings")
-        _evidence(page, document)
+        sources(page, document.evidence)
 
 
 def _result(page: Page, document: ComparisonDocument) -> None:
@@ -119,10 +120,3 @@ def _not_compared(page: Page, document: ComparisonDocument) -> None:
     for row in document.not_compared[:most]:
         page.line(f"{short(row.what, 120)}: {short(row.why, 300)}", first="  ", rest="    ")
     page.more(len(document.not_compared) - most)
-
-
-def _evidence(page: Page, document: ComparisonDocument) -> None:
-    page.title("Evidence")
-    for row in document.evidence:
-        page.line(f"{name(row.name)}: {row.format}, {row.coverage}", first="  ", rest="    ")
-        page.line(Span(f"sha256 {row.sha256}", "dim"), first="    ")

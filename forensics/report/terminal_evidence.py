@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from forensics.report.terminal_page import Span, name, plural, short
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from forensics.report.documents import AuditDocument, CountsRow, EvidenceRow, InspectionDocument, Place
     from forensics.report.terminal_page import Page
 
@@ -67,6 +69,18 @@ def evidence(page: Page, document: Head) -> None:
         _not_read(page, unread)
 
 
+def sources(page: Page, rows: Iterable[EvidenceRow]) -> None:
+    """What two evidences that were put beside each other are: name, format, coverage and digest."""
+    page.title("Evidence")
+    for row in rows:
+        page.line(f"{name(row.name)}: {row.format}, {row.coverage}", first="  ", rest="    ")
+        _digest(page, row)
+
+
+def _digest(page: Page, row: EvidenceRow) -> None:
+    page.line(Span(f"sha256 {row.sha256}", "dim"), first="    ")
+
+
 def _row(page: Page, row: EvidenceRow) -> None:
     dialect = "" if row.dialect is None else f" ({name(row.dialect)})"
     packed = "" if row.compression is None else f" in {row.compression}"
@@ -75,7 +89,7 @@ def _row(page: Page, row: EvidenceRow) -> None:
         first="  ",
         rest="    ",
     )
-    page.line(Span(f"sha256 {row.sha256}", "dim"), first="    ")
+    _digest(page, row)
 
 
 def _counts(page: Page, counts: CountsRow) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.report.terminal_evidence import place
+from forensics.report.terminal_evidence import place, sources
 from forensics.report.terminal_findings import findings
 from forensics.report.terminal_page import Span, name, plural, short, value
 
@@ -25,7 +25,7 @@ def matching(page: Page, document: MatchingDocument) -> None:
     if page.detail >= 0:
         _requests(page, document)
         findings(page, document.findings, "Findings")
-        _evidence(page, document)
+        sources(page, document.evidence)
 
 
 def _verdict(page: Page, document: MatchingDocument) -> None:
@@ -83,10 +83,3 @@ def _outcome(row: MatchedRow) -> str:
         return f"{row.status:<28}"
     rung = "" if row.rung in {None, "bytes"} else f", {row.rung}"
     return f"{f'recording {row.recorded}{rung}':<28}"
-
-
-def _evidence(page: Page, document: MatchingDocument) -> None:
-    page.title("Evidence")
-    for row in document.evidence:
-        page.line(f"{name(row.name)}: {row.format}, {row.coverage}", first="  ", rest="    ")
-        page.line(Span(f"sha256 {row.sha256}", "dim"), first="    ")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.jsonvalue import canonical, decode_slowly, text_of
+from forensics.core.jsonvalue import canonical, decode, decode_slowly, text_of
 from forensics.core.trace import Payload
 
 if TYPE_CHECKING:
@@ -107,6 +107,14 @@ def whole_number(fields: Fields, *names: str) -> int:
     raw = present(fields, *names)
     digits = b"" if raw is None else bytes(raw).strip(b'"')
     return int(digits) if digits.isdigit() and len(digits) < _DIGITS else 0
+
+
+def json_inside(payload: Payload) -> Payload:
+    """The JSON itself where a value is a text that holds some (an object or an array), else the value."""
+    if not is_text(payload):
+        return payload
+    body = text_of(payload).strip().encode("utf-8", "surrogatepass")
+    return msgspec.Raw(body) if body[:1] in (b"{", b"[") and decode(body).error is None else payload
 
 
 def is_text(raw: Payload) -> bool:

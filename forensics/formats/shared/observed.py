@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.build import Spot
-from forensics.core.jsonvalue import decode, raw, text_of
+from forensics.core.jsonvalue import raw, text_of
 from forensics.core.pointers import escape
 from forensics.core.trace import Payload
 from forensics.formats.shared.dialects import Told, translate
-from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, opens_with, present, text
+from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, json_inside, opens_with, present, text
 from forensics.formats.shared.flattened import Flat
 from forensics.formats.shared.spans import Attributes, Span
 
@@ -122,17 +122,17 @@ def _tool(record: Record) -> None:
 
 def _given(payload: Payload) -> Payload:
     """Arguments that LangChain passed as one text under `input`."""
-    fields = fields_of(_opened(payload))
+    fields = fields_of(json_inside(payload))
     inner = fields.get("input") if len(fields) == 1 else None
     return payload if inner is None or not is_text(inner) or text_of(inner).lstrip()[:1] != "{" else inner
 
 
 def _returned(payload: Payload) -> Payload:
     """What a tool returned: the one output, or the tool message in the update of the state that it asks for."""
-    fields = fields_of(_opened(payload))
+    fields = fields_of(json_inside(payload))
     inner = fields.get("output") if len(fields) == 1 else None
     told = payload if inner is None else inner
-    update = present(fields_of(_opened(told)), "update")
+    update = present(fields_of(json_inside(told)), "update")
     listed = None if update is None else present(fields_of(update), "messages")
     messages = [] if listed is None else items_of(listed)
     return next((item for item in messages if "tool_call_id" in _message(item)), told)
@@ -144,16 +144,8 @@ def is_tool_message(payload: Payload | None) -> bool:
 
 
 def _message(payload: Payload) -> Fields:
-    fields = fields_of(_opened(payload))
+    fields = fields_of(json_inside(payload))
     return fields_of(fields["kwargs"]) if "lc" in fields and "kwargs" in fields else fields
-
-
-def _opened(payload: Payload) -> Payload:
-    """A JSON text in a text as the JSON itself."""
-    if not is_text(payload):
-        return payload
-    body = text_of(payload).strip().encode("utf-8", "surrogatepass")
-    return msgspec.Raw(body) if body[:1] in (b"{", b"[") and decode(body).error is None else payload
 
 
 # models --------------------------------------------------------------------------------------------------------------
@@ -164,7 +156,7 @@ def _tool_definitions(record: Record) -> None:
     shown = record.attributes.get(INPUT)
     if shown is None:
         return
-    opened = _opened(shown)
+    opened = json_inside(shown)
     if opens_with(opened, b"{"):
         record.put(
             "gen_ai.tool.definitions", present(fields_of(opened), "tools", "functions"), record_slot(record, INPUT)
@@ -202,7 +194,7 @@ def below(fields: Fields, *path: str) -> tuple[Payload, str] | None:
         if held is None:
             return None
         pointer += f"/{escape(name)}"
-        fields = fields_of(_opened(held))
+        fields = fields_of(json_inside(held))
     return None if held is None else (held, pointer)
 
 

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from forensics.core.jsonvalue import canonical, decode, text_of
-from forensics.formats.shared.fields import Fields, as_object, fields_of, is_text, items_of, opens_with, present
+from forensics.formats.shared.fields import (
+    Fields,
+    as_object,
+    fields_of,
+    is_text,
+    items_of,
+    json_inside,
+    opens_with,
+    present,
+)
 from forensics.formats.shared.messages.answers import Answer, read_answer
 from forensics.formats.shared.messages.vocabulary import parse_message
 
@@ -31,7 +40,7 @@ class Request(NamedTuple):
 
 def read_request(payload: Payload) -> Request:
     """The messages of a request: a list of them, an object that holds such a list, or the text of one."""
-    opened = _opened(payload)
+    opened = json_inside(payload)
     if is_text(opened):
         text = text_of(opened)
         is_cut = text.lstrip()[:1] in ("{", "[") and decode(text.encode("utf-8", "surrogatepass")).error is not None
@@ -42,15 +51,7 @@ def read_request(payload: Payload) -> Request:
     listed = present(fields, *_LISTS)
     if listed is None:
         return Request([_as(b'"user"', msgspec.Raw(canonical(bytes(opened).decode("utf-8", "replace"))))])
-    return Request([*_system(fields), *_messages(_opened(listed))])
-
-
-def _opened(payload: Payload) -> Payload:
-    """A JSON text in a text as the JSON itself."""
-    if not is_text(payload):
-        return payload
-    body = text_of(payload).strip().encode("utf-8", "surrogatepass")
-    return msgspec.Raw(body) if body[:1] in (b"{", b"[") and decode(body).error is None else payload
+    return Request([*_system(fields), *_messages(json_inside(listed))])
 
 
 def _messages(listed: Payload, depth: int = 0) -> list[bytes]:
@@ -83,7 +84,7 @@ def _as(role: bytes, content: Payload) -> bytes:
 
 def read_response(payload: Payload) -> Answer:
     """The answer in a response body of any API, in what LangChain keeps of one, or in a content of Gemini's."""
-    opened = _opened(payload)
+    opened = json_inside(payload)
     if opens_with(opened, b"{"):
         fields = fields_of(opened)
         inner = _gemini_content(fields) or _generation(fields)

@@ -1,5 +1,5 @@
 """What did a SQLite database say when it was copied? The file, and the log beside it that it had not taken in yet; and
-how it is opened.
+how it is opened, and its cells are read.
 
 A write-ahead log is applied to a private copy by SQLite itself; a rollback journal tells of a transaction that was not
 finished, and what the database said before it is not restored (SQLite: "WAL-mode file format", "The rollback journal").
@@ -104,3 +104,10 @@ def _frames(log: memoryview) -> int | None:
             break
         count += 1
     return count
+
+
+def cell_bytes(value: object) -> bytes:
+    """A value of a row as bytes: SQLite keeps any type in any column."""
+    if isinstance(value, bytes):
+        return value
+    return b"" if value is None else str(value).encode("utf-8", "replace")

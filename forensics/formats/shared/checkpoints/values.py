@@ -140,9 +140,3 @@ def _object(name: str, arguments: Any) -> Any:
         inner = arguments[0] if isinstance(arguments, list) and len(arguments) == 1 else arguments
         return inner if isinstance(inner, list) else arguments
     return {_CLASS: name, "arguments": arguments}
-
-
-def class_of(value: object) -> str:
-    """The last part of the name of the class that a plain value was an object of, or ""."""
-    named = value.get(_CLASS) if isinstance(value, dict) else None
-    return named.rpartition(".")[2] if isinstance(named, str) else ""

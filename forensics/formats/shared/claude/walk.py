@@ -23,6 +23,7 @@ from forensics.formats.shared.claude.tokens import Tokens
 from forensics.formats.shared.fields import Fields, fields_of, is_text, is_true, present, text
 from forensics.formats.shared.json_lines import faults_of
 from forensics.formats.shared.messages.vocabulary import joined
+from forensics.formats.shared.server_names import mcp_server
 
 if TYPE_CHECKING:
     from forensics.core.build import TraceBuilder
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 _LARGE = 1 << 20  # bytes of a record that are named as large
 _SUB_AGENT_TOOLS = frozenset({"Task", "Agent"})
 _SURROUNDINGS = ("cwd", "gitBranch", "sessionId", "session_id")  # where the run began, as its first record says
-_MCP = "mcp__"
 _CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
 
 
@@ -211,7 +211,7 @@ class Session:
             arguments,
             spot,
             boundary=_boundary(tool, text(fields, "type")),
-            server=_server(tool),
+            server=mcp_server(tool),
             tainted=tainted,
         )
         if tool in _SUB_AGENT_TOOLS and arguments is not None:
@@ -366,13 +366,6 @@ def _boundary(tool: str, kind: str) -> Boundary:
     if kind == "server_tool_use":
         return Boundary.PROVIDER_TOOL
     return Boundary.SUB_AGENT if tool in _SUB_AGENT_TOOLS else Boundary.TOOL
-
-
-def _server(tool: str) -> str | None:
-    """The MCP server in a name like `mcp__server__tool`."""
-    if not tool.startswith(_MCP):
-        return None
-    return tool.removeprefix(_MCP).partition("__")[0] or None
 
 
 def _words(raw: Payload, fields: Fields) -> list[Payload]:

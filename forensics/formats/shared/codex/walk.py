@@ -35,6 +35,7 @@ from forensics.formats.shared.fields import (
 )
 from forensics.formats.shared.messages.telling import doubts_of, tool_facts
 from forensics.formats.shared.messages.vocabulary import joined, parse_message
+from forensics.formats.shared.server_names import mcp_server
 
 if TYPE_CHECKING:
     from forensics.core.build import Lane, TraceBuilder
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from forensics.core.trace import Payload
     from forensics.formats.shared.json_lines import JsonLine
 
-_MCP = "mcp__"
 _SUB_AGENTS = frozenset({"spawn_agent", "spawn_agents_on_csv"})
 _COMPACTED = frozenset({"compaction", "context_compaction", "compaction_summary"})
 _NO_ITEMS = frozenset({"ghost_snapshot", "compaction_trigger"})
@@ -182,7 +182,7 @@ class Rollout:
             part.payload,
             spot.down(part.pointer),
             boundary=Boundary.SUB_AGENT if tool in _SUB_AGENTS else part.boundary,
-            server=_server(space or tool),
+            server=mcp_server(space or tool),
             tainted=tainted or part.tainted,
         )
 
@@ -409,7 +409,7 @@ class Rollout:
             for tool in items_of(inner) if inner is not None else [item]:
                 for facts in tool_facts(tool):
                     name = _in_namespace(space, facts.name)
-                    told = msgspec.structs.replace(facts, name=name, server=_server(space or name), locator=locator)
+                    told = msgspec.structs.replace(facts, name=name, server=mcp_server(space or name), locator=locator)
                     known.setdefault(name, told)
 
 
@@ -417,13 +417,6 @@ def _in_namespace(space: str, tool: str) -> str:
     """The name under which a tool of a namespace is known; in some releases one of the two bears the line between."""
     joined_already = not space or space.endswith("_") or tool.startswith("_")
     return space + tool if joined_already else f"{space}__{tool}"
-
-
-def _server(tool: str) -> str | None:
-    """The MCP server in a name or a namespace like `mcp__server__tool`."""
-    if not tool.startswith(_MCP):
-        return None
-    return tool.removeprefix(_MCP).partition("__")[0] or None
 
 
 _Tell = Callable[[Rollout, "Payload", Spot, "str | None"], None]
