@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
-import threading
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any, BinaryIO
+
+from loopback import Quiet, listening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,28 +34,17 @@ def chunks(stream: BinaryIO, length: str | None) -> Iterator[bytes]:
     stream.readline()
 
 
-def handler(posted: Posted, answers: Mapping[str, object]) -> type[BaseHTTPRequestHandler]:
+def handler(posted: Posted, answers: Mapping[str, object]) -> type[Quiet]:
     """The request handler: any POST is kept, a GET is answered with what `answers` holds for its path."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
+    class Handler(Quiet):
+        def do_POST(self) -> None:  # noqa: N802 - the name that http.server calls
             body = b"".join(chunks(self.rfile, self.headers.get("Content-Length")))
             posted.bodies.append(json.loads(gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body))
-            self.answer({})
+            self.reply(b"{}")
 
-        def do_GET(self) -> None:
-            self.answer(answers.get(self.path, {}))
-
-        def answer(self, what: object) -> None:
-            body = json.dumps(what).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_arguments: object) -> None:
-            """Say nothing."""
+        def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
+            self.reply(json.dumps(answers.get(self.path, {})).encode())
 
     return Handler
 
@@ -64,11 +53,5 @@ def handler(posted: Posted, answers: Mapping[str, object]) -> type[BaseHTTPReque
 def collecting(answers: Mapping[str, object] | None = None) -> Iterator[Posted]:
     """Collect for the length of a `with` block."""
     posted = Posted()
-    with HTTPServer(("127.0.0.1", PORT), handler(posted, answers or {})) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield posted
-        finally:
-            server.shutdown()
-            thread.join()
+    with listening(PORT, handler(posted, answers or {})):
+        yield posted

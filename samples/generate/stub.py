@@ -8,11 +8,10 @@ It plays one scenario: the n-th request is answered with the n-th turn, in the w
 from __future__ import annotations
 
 import json
-import threading
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any
 
+from loopback import Quiet, listening
 from scenarios import Scenario, Turn, numbered
 
 if TYPE_CHECKING:
@@ -131,12 +130,12 @@ ANSWERS: dict[str, Callable[[int, Turn, tuple[str, ...]], dict[str, Any]]] = {
 }
 
 
-def handler(scenario: Scenario) -> type[BaseHTTPRequestHandler]:
+def handler(scenario: Scenario) -> type[Quiet]:
     """The request handler that plays `scenario` once."""
     script = enumerate(numbered(scenario.turns))
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
+    class Handler(Quiet):
+        def do_POST(self) -> None:  # noqa: N802 - the name that http.server calls
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             number, (turn, ids) = next(script)
             answer = ANSWERS[self.path](number, turn, ids)
@@ -144,14 +143,7 @@ def handler(scenario: Scenario) -> type[BaseHTTPRequestHandler]:
                 answer = in_namespaces(answer, request.get("tools", []))
             streamed = bool(request.get("stream"))
             body = stream(answer) if streamed else json.dumps(answer).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "text/event-stream" if streamed else "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_arguments: object) -> None:
-            """Say nothing: the generators print their own result."""
+            self.reply(body, "text/event-stream" if streamed else "application/json")
 
     return Handler
 
@@ -159,11 +151,5 @@ def handler(scenario: Scenario) -> type[BaseHTTPRequestHandler]:
 @contextmanager
 def serving(scenario: Scenario) -> Iterator[str]:
     """Serve `scenario` on loopback for the length of a `with` block; gives the base address."""
-    with HTTPServer(("127.0.0.1", PORT), handler(scenario)) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{PORT}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with listening(PORT, handler(scenario)) as address:
+        yield address
