@@ -26,7 +26,7 @@ from forensics.core.findings import Finding, finding
 from forensics.core.jsonvalue import SAFE_INTEGER, Decoded, canonical, decode, decode_embedded
 from forensics.core.leaves import leaves_of
 from forensics.core.sanitise import one_line
-from forensics.core.trace import Block, Call, Outcome
+from forensics.core.trace import Call, Outcome
 from forensics.proofs.calls import answerable, proof_of, without
 
 if TYPE_CHECKING:
@@ -225,8 +225,8 @@ class _Surveyor:
         for fault in decoded.faults:
             message = f"{one_line(call.tool, 60)}: {fault.message}"
             self.findings.append(finding(fault.code, message, steps=(call.step,), locators=(self._place(call),)))
-            if fault.code == "duplicate_key" and all(b.code != fault.code for b in call.blocks):
-                call.blocks = (*call.blocks, Block(fault.code, message))
+            if fault.code == "duplicate_key":
+                call.block(fault.code, message)
 
     def _note_large_integer(self, step: int, value: int) -> None:
         message = f"integers beyond 2^53 ({value}) are rounded by readers that use doubles; here they are exact"

@@ -19,7 +19,7 @@ from forensics.core.evidence import Basis, Gap
 from forensics.core.findings import finding
 from forensics.core.pairing import same_tool
 from forensics.core.sanitise import one_line
-from forensics.core.trace import Block, Call, Outcome, Trace
+from forensics.core.trace import Call, Outcome, Trace
 from forensics.core.tuples import brief
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _contradict(one: Witness, call: Call, other: Witness, twin: Call, difference
     )
     places = (one.trace.locator(call.step), other.trace.locator(twin.step))
     for witness, held in ((one, call), (other, twin)):
-        _block(held, message)
+        held.block("inconsistent_tuple", message)
         witness.trace.findings.append(
             finding("inconsistent_tuple", message, steps=(held.step,), locators=places, basis=Basis.DERIVED)
         )
@@ -171,14 +171,9 @@ def _lacks(witness: Witness, call: Call, second: Witness) -> None:
     tool, holder, lacking = (one_line(text, 60) for text in (call.tool, witness.evidence, second.evidence))
     message = f"{holder} holds a call of {tool} that {lacking}, which tells of the same run, lacks"
     place = witness.trace.locator(call.step)
-    _block(call, message)
+    call.block("inconsistent_tuple", message)
     witness.trace.findings.append(
         finding("inconsistent_tuple", message, steps=(call.step,), locators=(place,), basis=Basis.DERIVED)
     )
     gap = Gap("evidence_gap", message, place, second.trace.id, hides=True, basis=Basis.DERIVED)
     second.trace.gaps = (*second.trace.gaps, gap)
-
-
-def _block(call: Call, message: str) -> None:
-    if not any(block.code == "inconsistent_tuple" for block in call.blocks):
-        call.blocks = (*call.blocks, Block("inconsistent_tuple", message))

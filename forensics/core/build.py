@@ -320,13 +320,13 @@ class TraceBuilder(TupleBuilder):
                 "but no tool span records the execution, which this format always writes"
             )
             self.note(finding("inconsistent_tuple", message, steps=(call.step,), basis=Basis.DERIVED))
-            self.block(call, "inconsistent_tuple", message)
+            call.block("inconsistent_tuple", message)
 
     def _unanswered(self, call: Call) -> None:
         if call.outcome is Outcome.ABSENT and call.absence is Absence.UNANSWERED:
             message = f"{one_line(call.tool, 60)} was asked for and no result is recorded"
             self.note(finding("unanswered_call", message, steps=(call.step,)))
-            self.block(call, "unanswered_call", message)
+            call.block("unanswered_call", message)
 
     def _cut_result(self, call: Call) -> None:
         """A result that only a span recorded, and that an exporter cut: what the agent was given is not known. (What a
@@ -337,7 +337,7 @@ class TraceBuilder(TupleBuilder):
             return
         message = f"the only record of the result of {one_line(call.tool, 60)} says that it was cut"
         self.note(finding("truncated_payload", message, steps=(call.step,)))
-        self.block(call, "truncated_payload", message)
+        call.block("truncated_payload", message)
 
 
 def _spot_of(message: Message, record: Spot) -> Spot:

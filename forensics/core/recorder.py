@@ -9,7 +9,7 @@ from forensics.core.evidence import Basis, Gap
 from forensics.core.findings import Finding, finding
 from forensics.core.lanes import Spot
 from forensics.core.sanitise import one_line
-from forensics.core.trace import NOWHERE, Block, Call, Payload, Places, StepKind, Trace
+from forensics.core.trace import NOWHERE, Call, Payload, Places, StepKind, Trace
 
 if TYPE_CHECKING:
     from forensics.core.evidence import Locator
@@ -71,11 +71,6 @@ class Recorder:
         locator = self.trace.places.locator(spot.place, spot.pointer)
         self.gaps.append(Gap(code, message, locator, self.trace.id, hides, basis))
 
-    def block(self, call: Call, code: str, message: str) -> None:
-        """Mark a call as not injectable, with the reason; each code once."""
-        if not any(b.code == code for b in call.blocks):
-            call.blocks = (*call.blocks, Block(code, message))
-
     def _tainted(self, call: Call, code: str) -> None:
         """A call whose own record says that it is not whole or contradicts itself: blocked, and said once. (Of keys
         that stand twice the reader has told already.)
@@ -84,12 +79,12 @@ class Recorder:
         if told is not None and not any(b.code == code for b in call.blocks):
             message = f"{one_line(call.tool, 60)}: {told}"
             self.note(finding(code, message, steps=(call.step,)))
-        self.block(call, code, told or _TWO_WAYS)
+        call.block(code, told or _TWO_WAYS)
 
     def _contradiction(self, row: int, message: str, spot: Spot) -> None:
         call = self.trace.calls[row]
         fresh = not any(b.code == "inconsistent_tuple" for b in call.blocks)
-        self.block(call, "inconsistent_tuple", message)
+        call.block("inconsistent_tuple", message)
         if fresh:
             places = tuple(self._locator(s) for s in (Spot(self.trace.place_of(call.step)), spot))
             self.note(finding("inconsistent_tuple", message, steps=(call.step,), locators=places))

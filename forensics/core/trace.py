@@ -139,6 +139,11 @@ class Call(msgspec.Struct, gc=False):
     blocks: tuple[Block, ...] = ()
     again_of: int = NOWHERE
 
+    def block(self, code: str, message: str) -> None:
+        """Mark it as not injectable, with the reason; each code once."""
+        if not any(block.code == code for block in self.blocks):
+            self.blocks = (*self.blocks, Block(code, message))
+
     @property
     def occurrence(self) -> str:
         """`turn.index`, or `-.index` for a call that no turn asked for."""

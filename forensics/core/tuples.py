@@ -179,7 +179,7 @@ class TupleBuilder(Recorder):
         self._answer_from_span(lane, again, ran)
         message = f"{one_line(call.tool, 60)} was asked for once and ran on more than one branch"
         for one in (first, call):
-            self.block(one, "conflicting_results", message)
+            one.block("conflicting_results", message)
         return again
 
     def _compare_names(self, row: int, tool: str, did: str, spot: Spot) -> None:
@@ -338,7 +338,7 @@ class TupleBuilder(Recorder):
         call = self.trace.calls[row]
         message = f"{one_line(call.tool, 60)} has two results: {brief(shown.payload)}, and later {brief(payload)}"
         self.note(finding("conflicting_results", message, steps=(call.step,), locators=(self._locator(spot),)))
-        self.block(call, "conflicting_results", message)
+        call.block("conflicting_results", message)
         self.result_count += 1
 
     def _orphan(self, lane: Lane, recorded_id: str | None, tool: str, payload: Payload | None, spot: Spot) -> None:
@@ -358,7 +358,7 @@ class TupleBuilder(Recorder):
         more = f" and {len(calls) - _NAMED} more" if len(calls) > _NAMED else ""
         message = f"a result may answer any of {len(batch.calls)} calls ({names}{more}): no id tells which"
         for call in calls:
-            self.block(call, "ambiguous_pairing", message)
+            call.block("ambiguous_pairing", message)
         self.note(finding("ambiguous_pairing", message, steps=tuple(c.step for c in calls), basis=Basis.DERIVED))
 
 

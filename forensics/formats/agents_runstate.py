@@ -113,7 +113,7 @@ class _State:
         self._usage()
         self._unread()
         for call in self.builder.trace.calls if self.tainted else ():
-            self.builder.block(call, self.tainted or "", "the record of this call can be read in two ways")
+            call.block(self.tainted or "", "the record of this call can be read in two ways")
 
     def _version(self) -> None:
         version = text(self.fields, _VERSION)

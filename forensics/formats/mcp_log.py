@@ -287,7 +287,7 @@ class _Log:
         fresh = [c for c in calls if not any(b.code == "ambiguous_pairing" for b in c.blocks)]
         message = f"{len(calls)} calls with one id wait on one connection: which of them an answer is for can't be told"
         for call in calls:
-            builder.block(call, "ambiguous_pairing", message)
+            call.block("ambiguous_pairing", message)
         if fresh:
             steps = tuple(call.step for call in calls)
             builder.note(finding("ambiguous_pairing", message, steps=steps, basis=Basis.DERIVED))

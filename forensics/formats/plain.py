@@ -196,7 +196,7 @@ class _Log:
             _doubt(record, *(msgspec.structs.replace(d, pointer=message.pointer + d.pointer) for d in told))
         _doubt(record, *answer.doubts)
         for call in builder.trace.calls[before:] if record.tainted else ():
-            builder.block(call, record.tainted or "", "the record of this call can be read in two ways")
+            call.block(record.tainted or "", "the record of this call can be read in two ways")
         return turn if turn >= 0 else self._turn(record)
 
     def _ended(self, record: Record, turn: int) -> None:

@@ -135,7 +135,7 @@ def taint(builder: TraceBuilder, tainted: str | None, spot: Spot, start: int = 0
         return
     builder.gap(tainted, f"a record can be read in two ways: {_TWO_WAYS}", spot)
     for call in builder.trace.calls[start:]:
-        builder.block(call, tainted, f"the record of this call can be read in two ways: {_TWO_WAYS}")
+        call.block(tainted, f"the record of this call can be read in two ways: {_TWO_WAYS}")
 
 
 # the tools that were offered -----------------------------------------------------------------------------------------
