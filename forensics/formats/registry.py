@@ -115,13 +115,13 @@ def recognise(source: Source) -> Reader:
     if not best or best[0][0] < _SURE:
         best = sorted((*best, *_scores(look, _third_parties())), key=_best_first)
     if not best:
-        message = f"the format is not recognised: {describe(look)}"
+        message = f"the format of {source.name} is not recognised: {describe(look)}"
         raise UnknownFormatError(
             message, hint="choose one with --input-format NAME; `forensics formats` lists what is read"
         )
     if len(best) > 1 and best[0][0] == best[1][0]:
         tied = ", ".join(name for score, name in best if score == best[0][0])
-        message = f"the format is ambiguous: {tied} fit alike; {describe(look)}"
+        message = f"the format of {source.name} is ambiguous: {tied} fit alike; {describe(look)}"
         raise AmbiguousFormatError(message, hint="choose one with --input-format NAME")
     return reader(best[0][1])
 
