@@ -12,6 +12,7 @@ One tree, drawn here in full (the style of httpx):
     ├── RuleError                       a rule pack or policy file: path:line:col
     ├── ReplayRefused                   a rerun was asked for and refused
     │   └── NonReplayableTraceError     carries the verdict
+    ├── ReportError                     an output that can't be written where it was asked for
     └── ConfigurationError              options and forensics.toml
 """
 
@@ -104,6 +105,12 @@ class NonReplayableTraceError(ReplayRefused):
     def __init__(self, message: str, verdict: Verdict, *, hint: str = "", locator: Locator | None = None) -> None:
         super().__init__(message, hint=hint, locator=locator)
         self.verdict = verdict
+
+
+class ReportError(ForensicsError):
+    """An output was asked for in a place where it can't be, or may not be, written."""
+
+    code = "output_unwritable"
 
 
 class ConfigurationError(ForensicsError):

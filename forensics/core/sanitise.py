@@ -1,12 +1,15 @@
-"""How is a text out of a trace shown without acting on whoever reads it? The terminal's one sanitiser.
+"""How is a text out of a trace shown without acting on whoever reads it? One sanitiser a sink: the terminal, HTML and
+Markdown.
 
 Control characters (C0 but newline and tab, DEL, C1), bidirectional overrides, characters without width (format and
 default-ignorable ones, variation selectors), private-use characters and lone surrogates become visible escapes (Trojan
-Source, CVE-2021-42574; terminal escape injection, CWE-150; Unicode Standard, section 5.21).
+Source, CVE-2021-42574; terminal escape injection, CWE-150; Unicode Standard, section 5.21). The other sinks show the
+same escapes, and besides that nothing in them is markup (stored cross-site scripting, CWE-79).
 """
 
 from __future__ import annotations
 
+import html
 import re
 
 _UNSAFE = re.compile(
@@ -36,3 +39,43 @@ def one_line(text: str, limit: int = 120) -> str:
     head = text if len(text) <= limit * 4 else text[: limit * 4]
     line = _BREAKS.sub(" ", visible(head)).strip()
     return line if len(line) <= limit and len(head) == len(text) else line[: limit - 1] + "…"
+
+
+# HTML and Markdown ---------------------------------------------------------------------------------------------------
+
+_TICKS = re.compile("`+")
+_LEAST_FENCE = 3
+
+
+def html_text(text: str) -> str:
+    """The text for an element's content or a quoted attribute of HTML: no character of it is markup."""
+    return html.escape(visible(text), quote=True)
+
+
+def markdown_code(text: str) -> str:
+    """The text as a code span of Markdown, on one line: neither markup, nor a link, nor the mention of a person."""
+    line = _BREAKS.sub(" ", visible(text)) or " "
+    fence = "`" * (_longest_ticks(line) + 1)
+    padding = " " if line.strip(" ") and (line[0] in "` " or line[-1] in "` ") else ""
+    return f"{fence}{padding}{line}{padding}{fence}"
+
+
+def markdown_cell(text: str) -> str:
+    """The same for a cell of a table. A code span can't hold a bar there on every renderer, so that one becomes HTML
+    with each of its characters that could act written as a number.
+    """
+    if "|" not in text:
+        return markdown_code(text)
+    line = _BREAKS.sub(" ", visible(text))
+    return f"<code>{''.join(c if c.isalnum() or c == ' ' else f'&#{ord(c)};' for c in line)}</code>"
+
+
+def markdown_block(text: str) -> str:
+    """The text as a fenced block of Markdown, which no line of it can close; its own lines are kept."""
+    shown = visible(text)
+    fence = "`" * max(_LEAST_FENCE, _longest_ticks(shown) + 1)
+    return f"{fence}text\n{shown}\n{fence}\n"
+
+
+def _longest_ticks(text: str) -> int:
+    return max((len(run) for run in _TICKS.findall(text)), default=0)

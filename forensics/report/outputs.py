@@ -1,0 +1,111 @@
+"""How does an output come to stand in a file? Whole or not at all, over nothing that stood there, and never among the
+evidence.
+
+The bytes go to a temporary file of the same folder, are flushed to the disk, and get their name in one step: a link,
+which fails where the name is taken, or a rename with `force`. A reader never sees half of an output, and two programs
+that write to one name don't mix (the pattern of SQLite's and Git's own files).
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forensics.core.sanitise import one_line
+from forensics.errors import ReportError
+from forensics.formats.places import expand
+from forensics.formats.shared.remote import is_url
+from forensics.formats.shared.source import STDIN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from forensics.formats.places import Where
+
+_FORCE = "choose another name, or replace it with --force"
+_ELSEWHERE = "write it to another folder, so that the evidence stands as it stood"
+
+
+def check_outputs(outputs: Sequence[Path], evidence: Iterable[Where], *, force: bool = False) -> None:
+    """Look, before any work, whether every output may be written. Nothing is written here.
+
+    Raises ReportError for a name that is taken (`force` allows that, but for evidence and folders), for one that was
+    given twice, and for a place in the folder of an evidence, or below a folder that is one.
+    """
+    places = [str(where) for where in evidence if str(where) != STDIN and not is_url(str(where))]
+    folders = [Path(where).resolve() for where in places if Path(where).is_dir()]
+    beside = {Path(one).resolve().parent for one in expand(places)}
+    seen: set[Path] = set()
+    for path in outputs:
+        home = path.absolute().parent.resolve()
+        if home / path.name in seen:
+            raise ReportError(f"{_name(path)} is named twice as an output")
+        seen.add(home / path.name)
+        if home in beside or any(home.is_relative_to(folder) for folder in folders):
+            raise ReportError(f"{_name(path)} would be written into the folder of the evidence", hint=_ELSEWHERE)
+        if path.is_dir():
+            raise ReportError(f"{_name(path)} is a folder")
+        if os.path.lexists(path) and not force:
+            raise ReportError(f"{_name(path)} exists already", hint=_FORCE)
+
+
+def write_output(path: Path, data: bytes, *, force: bool = False) -> None:
+    """Write one output, for its owner alone (mode 0600). A folder that is missing is made.
+
+    Raises ReportError where it can't be written, or where the name is taken and `force` is not given.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _written(path, data) as temporary:
+            _name_it(temporary, path, force=force)
+        _flush_folder(path.parent)
+    except FileExistsError:
+        raise ReportError(f"{_name(path)} exists already", hint=_FORCE) from None
+    except OSError as error:
+        raise ReportError(f"{_name(path)} can't be written: {error.strerror}") from None
+
+
+@contextmanager
+def _written(path: Path, data: bytes) -> Iterator[Path]:
+    """A temporary file beside the output that holds its bytes, on the disk; it is gone afterwards."""
+    handle, name = tempfile.mkstemp(prefix=".", suffix=".part", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        yield Path(name)
+    finally:
+        with suppress(FileNotFoundError):
+            Path(name).unlink()
+
+
+def _name_it(temporary: Path, path: Path, *, force: bool) -> None:
+    if force:
+        temporary.replace(path)
+        return
+    try:
+        path.hardlink_to(temporary)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if os.path.lexists(path):
+            raise FileExistsError from None
+        temporary.rename(path)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Flush the name too, where the system lets a folder be opened."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _name(path: Path) -> str:
+    return one_line(path.name, 80)
