@@ -74,6 +74,7 @@ def test_every_schema_is_one() -> None:
             "explanation",
             "matching",
             "comparison",
+            "report",
         ),
         *("rule-list", "rule", "code", "rule-lints", "rule-tests"),
         *("policy", "rules"),
