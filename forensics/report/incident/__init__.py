@@ -1,1 +1,1 @@
-"""What happened, and what does the record prove of it? The report document, in sixteen parts, and how it is composed."""
+"""What happened, and what does the record prove of it? The report document, its sixteen parts, and its renderers."""

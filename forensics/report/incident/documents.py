@@ -13,7 +13,6 @@ from forensics.report.documents import (
     BasisRow,
     CountsRow,
     Digest,
-    Document,
     EvidenceRow,
     Place,
     PolicyName,
@@ -24,7 +23,7 @@ from forensics.report.documents import (
 REPORT = "forensics/report/v1"
 
 
-class Share(Document, frozen=True):
+class Share(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`count` of `of`, and what is counted."""
 
     what: str
@@ -32,7 +31,7 @@ class Share(Document, frozen=True):
     of: int
 
 
-class Statement(Document, frozen=True):
+class Statement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One sentence and how it is known. Derived and inferred ones name the `rule` behind them; inferred ones at least
     one other explanation. `steps` and `locators` are the evidence.
     """
@@ -45,7 +44,7 @@ class Statement(Document, frozen=True):
     alternatives: list[str] = []
 
 
-class Contents(Document, frozen=True):
+class Contents(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How much of the trace's own text the report holds: `none`, `preview` (`budget` characters a text) or `full`
     (budget null), and whether secrets were redacted in it.
     """
@@ -73,7 +72,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 # 2. verdict ----------------------------------------------------------------------------------------------------------
 
 
-class Decider(Document, frozen=True):
+class Decider(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What decides a refusal: the reason that says most, in words, and where it stands."""
 
     code: str
@@ -115,7 +114,7 @@ class VerdictBox(msgspec.Struct, frozen=True, kw_only=True):
 # 4. effects ----------------------------------------------------------------------------------------------------------
 
 
-class Target(Document, frozen=True):
+class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The argument that most likely names what was acted on: inferred from the argument's name."""
 
     value: str
@@ -273,7 +272,7 @@ class Suppressed(msgspec.Struct, frozen=True, kw_only=True):
     until: str
 
 
-class ReportFinding(Document, frozen=True):
+class ReportFinding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One finding. `fingerprint` is the same whenever the same fact is found in the same trace, wherever it stands;
     `new` says whether the baseline has it not (null: no baseline). `alternatives` are other explanations.
     """
@@ -317,7 +316,7 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Suppressions(msgspec.Struct, frozen=True, kw_only=True):
-    """The file of suppressions in force: how many findings it covers, and the entries that are over or cover nothing."""
+    """The suppressions in force: how many findings they cover, and which entries are over or cover nothing."""
 
     digest: str
     as_of: str
@@ -400,7 +399,7 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DataQuality(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the record carries. `completeness` has, over the calls, the six facts that PCI DSS 10.2.2 asks of an audit
+    """How far the record carries. `completeness` has, over the calls, the six facts that PCI DSS 10.2.2 asks of a
     record: who, what, when, how it ended, from where, on what.
     """
 
