@@ -11,7 +11,15 @@ One tree, drawn here in full (the style of httpx):
     │   └── LimitExceededError          a limit of docs/reference/limits.md
     ├── RuleError                       a rule pack or policy file: path:line:col
     ├── ReplayRefused                   a rerun was asked for and refused
-    │   └── NonReplayableTraceError     carries the verdict
+    │   ├── NonReplayableTraceError     carries the verdict
+    │   ├── IncompleteBlueprintError    the trace does not hold enough to rebuild its agent
+    │   ├── MissingModelOutputError     recorded mode, and what the model said is not recorded
+    │   ├── StaleClearanceError         evidence, rules, policy or plan changed since the clearance
+    │   └── PausedRunError              the run waits for a person, and a rerun can hold no pause
+    ├── ReplayFault                     a rerun began and could not go on
+    │   ├── InjectionMissError          nothing recorded answers a request
+    │   ├── ResultMismatchError         what a tool really returned is not what is recorded
+    │   └── ReplayTimeoutError          the agent did not end in its time
     ├── ReportError                     an output that can't be written where it was asked for
     └── ConfigurationError              options and forensics.toml
 """
@@ -111,6 +119,60 @@ class ReportError(ForensicsError):
     """An output was asked for in a place where it can't be, or may not be, written."""
 
     code = "output_unwritable"
+
+
+class IncompleteBlueprintError(ReplayRefused):
+    """The trace does not hold enough to rebuild the agent; `missing` says what, and `locator` where it would stand."""
+
+    code = "incomplete_blueprint"
+
+    def __init__(
+        self, message: str, missing: Sequence[str] = (), *, hint: str = "", locator: Locator | None = None
+    ) -> None:
+        super().__init__(message, hint=hint, locator=locator)
+        self.missing = tuple(missing)
+
+
+class MissingModelOutputError(ReplayRefused):
+    """Recorded mode needs what the model said, and the trace does not hold it (all of it)."""
+
+    code = "model_output_missing"
+
+
+class StaleClearanceError(ReplayRefused):
+    """A byte of evidence, rules, policy or plan changed between clearing and running; the message says of which."""
+
+    code = "stale_clearance"
+
+
+class PausedRunError(ReplayRefused):
+    """The run paused for a person. A rerun has no checkpointer and holds no pause; the hint says how to get past it."""
+
+    code = "run_paused"
+
+
+class ReplayFault(ForensicsError):
+    """A rerun began and could not go on."""
+
+    code = "replay_fault"
+
+
+class InjectionMissError(ReplayFault):
+    """Nothing recorded answers a request: the rerun stops before anything is asked."""
+
+    code = "replay_miss"
+
+
+class ResultMismatchError(ReplayFault):
+    """A tool was really run, and what it returned is not what is recorded."""
+
+    code = "result_mismatch"
+
+
+class ReplayTimeoutError(ReplayFault):
+    """The agent did not end in its time."""
+
+    code = "replay_timeout"
 
 
 class ConfigurationError(ForensicsError):
