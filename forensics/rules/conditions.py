@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from forensics.core.pointers import pointer_tokens
-from forensics.rules.words import phrase_pattern, split_words
+from forensics.rules.words import lowered, phrase_pattern, split_words
 
 if TYPE_CHECKING:
     import re
@@ -32,9 +32,6 @@ class Pattern(Protocol):
 Subject = Mapping[str, object]
 Predicate = Callable[[Subject], bool]
 ValueTest = Callable[[object], bool]
-
-TEXT_LIMIT = 8192
-"""Phrases are looked for up to here (characters)."""
 
 _MISSING = object()
 _NOTHING = (_MISSING,)
@@ -304,7 +301,7 @@ def _has_verb(verbs: frozenset[str]) -> Callable[[object], bool]:
 
 
 def _has_phrase(pattern: re.Pattern[str]) -> Callable[[object], bool]:
-    return lambda value: isinstance(value, str) and pattern.search(value[:TEXT_LIMIT].lower()) is not None
+    return lambda value: isinstance(value, str) and pattern.search(lowered(value)) is not None
 
 
 def _matches(pattern: str) -> Callable[[object], bool]:

@@ -13,22 +13,34 @@ import re
 from typing import TYPE_CHECKING
 
 from forensics.rules.memory import keep
-from forensics.rules.words import Hit, Lexicon, Phrases, gerund, hit, participle, phrase_pattern, third_person
+from forensics.rules.words import (
+    Hit,
+    Lexicon,
+    Phrases,
+    gerund,
+    hit,
+    letter_runs,
+    lowered,
+    participle,
+    phrase_pattern,
+    third_person,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from forensics.rules.model import WordRule
 
-DESCRIPTION_LIMIT = 8192
-"""A description is read up to here (characters)."""
-
 Clause = tuple[str, ...]
 Sentence = tuple[Clause, ...]
 
 _WORD = re.compile(r"[a-z][a-z']*")
-_SENTENCE = re.compile(r"[.!?\s\u2022|](?:(?<=[.!?])(?=\s|$)|(?<=\s)[-\u2013\u2014*]+\s|(?<=[\u2022|]))")
-"""Where a sentence ends. The class of what begins such an end stands first: the search then passes over the rest."""
+_SENTENCE = re.compile(
+    r"[.!?\u2022|*\u2013\u2014-](?:(?<=[.!?])(?= |$)|(?<=[\u2022|])|(?<= [*\u2013\u2014-])[*\u2013\u2014-]* )"
+)
+"""Where a sentence ends, in a text whose only white space is single spaces: a stop, a bullet, a dash that stands alone.
+The class of what begins such an end stands first and holds no space: the search passes over all the rest.
+"""
 
 _CLAUSE = re.compile(r"[;:,()\[\]{}*`<>\"\u2013\u2014]+")
 DRESS = " :,.-*_`'\"#()[]<>!|\u2014\u2013"
@@ -124,11 +136,13 @@ class DescriptionReader:
 
     def read(self, text: str) -> tuple[Hit, ...]:
         """Every veto (one for each rule), or, with none, the reading opening; and what it says of the result."""
-        lower = " ".join(text[:DESCRIPTION_LIMIT].replace("\u2019", "'").lower().split())
+        plain = lowered(text)
+        lower = " ".join(plain.replace("\u2019", "'").split())
+        there = letter_runs(plain)  # as those of `lower`: neither a space nor an apostrophe is in one
         sentences = [sentence for part in _SENTENCE.split(lower) if (sentence := self._sentence(part))]
-        results = tuple(self._results(lower, sentences))
+        results = tuple(self._results(lower, there, sentences))
         vetoes: dict[str, Hit] = {}
-        for veto in (*self._phrase_vetoes(lower), *self._stated(sentences)):
+        for veto in (*self._phrase_vetoes(lower, there), *self._stated(sentences)):
             vetoes.setdefault(veto.rule.id, veto)
         asking = () if vetoes or not _is_legible(lower) else self._asking(sentences)
         return (*vetoes.values(), *asking, *results)
@@ -151,8 +165,8 @@ class DescriptionReader:
             if words:
                 yield words
 
-    def _results(self, lower: str, sentences: list[Sentence]) -> Iterator[Hit]:
-        phrases = self._result_phrases.find(lower)
+    def _results(self, lower: str, there: frozenset[str], sentences: list[Sentence]) -> Iterator[Hit]:
+        phrases = self._result_phrases.find(lower, there)
         if phrases:
             found = {rule.id: (rule, phrase) for rule, phrase, _ in reversed(phrases)}
             yield from (hit(rule, phrase) for _, (rule, phrase) in sorted(found.items()))
@@ -160,9 +174,9 @@ class DescriptionReader:
         if first in self._made:
             yield hit(self._made[first], first)
 
-    def _phrase_vetoes(self, lower: str) -> Iterator[Hit]:
+    def _phrase_vetoes(self, lower: str, there: frozenset[str]) -> Iterator[Hit]:
         found: dict[str, Hit] = {}
-        for rule, phrase, start in self._write_phrases.find(lower):
+        for rule, phrase, start in self._write_phrases.find(lower, there):
             before = lower[max(0, start - _PHRASE_REACH) : start]
             if rule.id not in found and not _stands_after(self._denials, tuple(_WORD.findall(before))):
                 found[rule.id] = hit(rule, phrase)

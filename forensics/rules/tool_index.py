@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from forensics.core.pointers import pointer_tokens
-from forensics.rules.conditions import TEXT_LIMIT, key_words
+from forensics.rules.conditions import key_words
 from forensics.rules.memory import keep
 from forensics.rules.needs import needs
-from forensics.rules.words import letter_runs, split_words
+from forensics.rules.words import letter_runs, lowered, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -77,21 +77,24 @@ class _Filed:
     def __init__(self, rules: Mapping[int, tuple[Condition, Predicate]]) -> None:
         self._holds = {number: holds for number, (_, holds) in rules.items()}
         self._always: list[int] = []
-        self._by_need: dict[str, dict[str, list[int]]] = {}
+        by_need: dict[str, dict[str, list[int]]] = {}
         for number, (condition, _) in rules.items():
             needed = needs(condition)
             if needed is None:
                 self._always.append(number)
             for place, what in needed or ():
-                self._by_need.setdefault(place, {}).setdefault(what, []).append(number)
-        self._needed = {place: frozenset(by_what) for place, by_what in self._by_need.items()}
+                by_need.setdefault(place, {}).setdefault(what, []).append(number)
+        places = [(*place.partition("/")[::2], by_what) for place, by_what in by_need.items()]
+        self._needed = [(root, inner, frozenset(by_what), by_what) for root, inner, by_what in places]
 
     def holding(self, subject: Mapping[str, Any]) -> Holding:
         """The rules that hold, in no order."""
         asked = set(self._always)
-        for place, needed in self._needed.items():
-            for what in needed.intersection(_there(place, subject)):
-                asked.update(self._by_need[place][what])
+        for root, inner, needed, by_what in self._needed:
+            value = subject[root] if root else subject
+            if value:
+                for what in needed.intersection(_there(root, inner, value)):
+                    asked.update(by_what[what])
         return tuple([number for number in asked if self._holds[number](subject)])
 
 
@@ -109,20 +112,15 @@ def _flat(said: dict[str, object]) -> tuple[object, ...]:
     return (*said.items(), *map(type, said.values()))
 
 
-def _there(place: str, subject: Mapping[str, Any]) -> Iterable[str]:
-    """What of the needs at this place a tool can meet."""
-    if place == "tool":
-        return split_words(subject["tool"][:_NAME_LIMIT])
-    if place == "description":
-        text = subject["description"]
-        return letter_runs(text[:TEXT_LIMIT].lower()) if text else ()
-    if place == "":
-        return [root for root, value in subject.items() if value]
-    root, _, inner = place.partition("/")
-    members = subject[root]
-    if members and inner:
-        members = members.get(inner)
-    return _keys(members) if members else ()
+def _there(root: str, inner: str, value: Any) -> Iterable[str]:
+    """What of the needs at this place a tool can meet, with what it has there."""
+    if root == "tool":
+        return split_words(value[:_NAME_LIMIT])
+    if root == "description":
+        return letter_runs(lowered(value))
+    if not root:
+        return [root for root, value in value.items() if value]
+    return _keys(value.get(inner) if inner else value)
 
 
 def _keys(members: object) -> list[str]:

@@ -22,6 +22,9 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s(?
 _LETTERS = re.compile(r"[a-z]+")
 _SEPARATORS = re.compile(r"[\W_]+")
 
+TEXT_LIMIT = 8192
+"""A text is read up to here (characters)."""
+
 
 class Hit(msgspec.Struct, frozen=True, gc=False):
     """One rule that spoke, and the word or phrase that made it speak."""
@@ -165,9 +168,10 @@ class Phrases:
                 self._by_word.setdefault(max(words, key=len), []).append(phrase)
         self._longest = frozenset(self._by_word)
 
-    def find(self, lower: str) -> list[tuple[WordRule, str, int]]:
-        """(rule, phrase, where it begins) of every phrase, in the order of the text; of one rule the longest first."""
-        there = letter_runs(lower)
+    def find(self, lower: str, there: frozenset[str]) -> list[tuple[WordRule, str, int]]:
+        """(rule, phrase, where it begins) of every phrase, in the order of the text; of one rule the longest first.
+        `there` holds the text's runs of letters.
+        """
         found = [
             (start + phrase.letter, -len(phrase.text), phrase.text, phrase.rule, start)
             for word in self._longest & there
@@ -176,6 +180,11 @@ class Phrases:
             for start in _occurrences(phrase.text, lower)
         ]
         return [(rule, text, start) for _, _, text, rule, start in sorted(found, key=_place)] if found else []
+
+
+def lowered(text: str) -> str:
+    """What is read of a text, in lower case."""
+    return text[:TEXT_LIMIT].lower()
 
 
 def _place(found: tuple[int, int, str, WordRule, int]) -> tuple[int, int, str]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forensics.core.classes import ToolFacts
 from forensics.core.policy import BasePolicy, Policy
 from forensics.rules import load_rules
+from forensics.rules.descriptions import DRESS, DescriptionReader
 from forensics.rules.engine import RuleSet, _subject
 from forensics.rules.names import NameReader
-from forensics.rules.words import Lexicon, Phrases, phrase_pattern, split_words
+from forensics.rules.words import Lexicon, Phrases, letter_runs, phrase_pattern, split_words
 
 RULES = load_rules()
 NOBODY = Policy(name="strict", base=BasePolicy.STRICT, digest="sha256:0")
@@ -83,17 +86,31 @@ def test_the_tests_of_every_rule_agree_too() -> None:
 def test_phrases_are_found_as_a_pattern_finds_them(text: str) -> None:
     lower = text.lower()
     for role in ("write_phrase", "result_phrase"):
-        found = {rule.id for rule, _, _ in Phrases(LEXICON, role).find(lower)}
+        found = {rule.id for rule, _, _ in Phrases(LEXICON, role).find(lower, letter_runs(lower))}
         rules = {rule.id: rule for rule in LEXICON.words(role).values()}
         assert found == {one for one, rule in rules.items() if phrase_pattern(rule.words).search(lower)}
 
 
 def test_a_phrase_is_no_part_of_a_longer_word() -> None:
-    phrases = Phrases(LEXICON, "write_phrase")
-    assert [phrase for _, phrase, _ in phrases.find("it sends mail")] == ["sends"]
-    assert list(phrases.find("it resends mail")) == []
-    assert list(phrases.find("senders")) == []
+    def found(text: str) -> list[str]:
+        return [phrase for _, phrase, _ in Phrases(LEXICON, "write_phrase").find(text, letter_runs(text))]
+
+    assert found("it sends mail") == ["sends"]
+    assert found("it resends mail") == found("senders") == []
     assert split_words("reSends") == ("re", "sends")
+
+
+ENDS = re.compile(r"(?<=[.!?])(?:\s|$)|\s[-\u2013\u2014*]+\s|[\u2022|]")
+"""Where a sentence ends, said in the simplest way."""
+
+
+@given(st.lists(st.sampled_from(["get it", "x.y", ".", "!", "e.g.", "-", "--", " - ", "*", "\u2022", "|", " ", "a-b"])))
+def test_a_description_is_cut_where_its_sentences_end(parts: list[str]) -> None:
+    text = " ".join("".join(parts).split())
+    reader = DescriptionReader(LEXICON)
+    reader.read(text)
+    naive = {part.strip(DRESS) for part in ENDS.split(text)} - {""}
+    assert {part.strip(DRESS) for part in reader._sentences} - {""} == naive  # noqa: SLF001 - what was cut
 
 
 @given(
