@@ -6,8 +6,12 @@ One linear pass over the brackets, without recursion, so that a text of any dept
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _KEPT = 32  # levels that stay; natural records are less deep, and what follows is one value
 
@@ -26,6 +30,22 @@ def nesting(raw: bytes) -> int:
         elif mark in b"]}":
             depth -= 1
     return deepest
+
+
+def is_deeper_than(most: int, raw: bytes, value: object) -> bool:
+    """Whether a decoded value is nested more than `most` deep. Only a text with so many brackets is looked through."""
+    if raw.count(b"[") + raw.count(b"{") <= most:
+        return False
+    level = [value]
+    for _ in range(most):
+        level = [inner for outer in level for inner in _inside(outer) if isinstance(inner, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
+def _inside(container: object) -> Iterable[object]:
+    return container.values() if isinstance(container, dict) else container if isinstance(container, list) else ()
 
 
 def flattened(raw: bytes, most: int) -> bytes | None:

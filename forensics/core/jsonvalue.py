@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from forensics.core.depth import flattened, nesting
+from forensics.core.depth import flattened, is_deeper_than, nesting
 from forensics.core.limits import limits
 
 _decode = msgspec.json.Decoder().decode
@@ -52,8 +52,10 @@ def decode(raw: bytes | memoryview | msgspec.Raw) -> Decoded:
         value = _decode(raw)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return decode_slowly(bytes(raw))
-    if isinstance(value, (dict, list)) and says_a_key_twice(bytes(raw), value):
-        return decode_slowly(bytes(raw))
+    if isinstance(value, (dict, list)):
+        text = bytes(raw)
+        if is_deeper_than(limits().nesting, text, value) or says_a_key_twice(text, value):
+            return decode_slowly(text)
     return Decoded(value)
 
 

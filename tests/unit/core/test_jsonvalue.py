@@ -88,6 +88,24 @@ def test_what_is_nested_too_deep_is_kept_as_the_text_that_it_is() -> None:
     assert b"[" * levels + kept.encode() + b"]" * levels == deep
 
 
+@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}"), (b'[{"a":', b"}]")])
+@pytest.mark.parametrize("beyond", [1, 100, 400, 900])
+def test_the_limit_holds_where_the_decoder_would_go_deeper(opening: bytes, closing: bytes, beyond: int) -> None:
+    levels = opening.count(b"[") + opening.count(b"{")
+    kept, deep = Limits().nesting // levels, Limits().nesting // levels + beyond
+    assert decode(opening * kept + b"1" + closing * kept).faults == ()
+    decoded = decode(b'[1, "[[", ' + opening * deep + b"1" + closing * deep + b"]")
+    assert [f.code for f in decoded.faults] == ["nesting_limit"]
+    assert f"nested {levels * deep + 1} deep" in decoded.faults[0].message
+    assert decoded.value[:2] == [1, "[["]
+
+
+def test_many_brackets_side_by_side_are_not_deep() -> None:
+    wide = b'[{"a": [], "b": "[{"}' + b', {"a": [[1], [2]]}' * 2_000 + b"]"
+    assert decode(wide).faults == ()
+    assert decode(b'"' + b"[" * 2_000 + b'"').faults == ()
+
+
 @pytest.mark.parametrize(
     "text", [b"[" * 60_000, b"[" * 60_000 + b"]" * 59_999, b"]" * 60_000, b"[" * 600 + b"\xff" + b"]" * 600]
 )
