@@ -26,6 +26,7 @@ _COMMANDS = {
     "explain": ("forensics.cli.commands.explain", "Say why a step happened and what it led to."),
     "match": ("forensics.cli.commands.match", "Say what each request of a rerun would be served, without one."),
     "compare": ("forensics.cli.commands.compare", "Say where two runs part, and why."),
+    "verify": ("forensics.cli.commands.verify", "Check an evidence bundle against its manifest."),
     "policy": ("forensics.cli.commands.policy", "Draft a policy file, or check one."),
     "rules": ("forensics.cli.commands.rules", "List, show, lint and test rules; explain the codes of findings."),
     "formats": (

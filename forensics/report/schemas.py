@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from forensics.report.custody_documents import CUSTODY_DOCUMENTS
 from forensics.report.documents import DOCUMENTS
 from forensics.report.incident.documents import ReportDocument
 from forensics.report.rule_documents import RULE_DOCUMENTS
@@ -14,7 +15,7 @@ from forensics.rules.model import policy_schema, rule_pack_schema
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_DOCUMENTS = {**DOCUMENTS, "report": ReportDocument, **RULE_DOCUMENTS}
+_DOCUMENTS = {**DOCUMENTS, "report": ReportDocument, **CUSTODY_DOCUMENTS, **RULE_DOCUMENTS}
 _FILES: dict[str, Callable[[], dict[str, Any]]] = {"policy": policy_schema, "rules": rule_pack_schema}
 ALIASES = {"rule-pack": "rules"}
 

@@ -76,6 +76,7 @@ def test_every_schema_is_one() -> None:
             "comparison",
             "report",
         ),
+        "verification",
         *("rule-list", "rule", "code", "rule-lints", "rule-tests"),
         *("policy", "rules"),
     ]

@@ -1,0 +1,38 @@
+"""`forensics verify`: what does a person see of a bundle, whole or not?"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from jsonschema import Draft202012Validator
+
+from forensics.report.schemas import schema
+from tests.unit.custody.bundles import bundle
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Run
+
+
+def test_an_untouched_bundle(forensics: Run, tmp_path: Path) -> None:
+    ended = forensics("verify", bundle(tmp_path))
+    assert ended.returncode == 0
+    assert ended.stdout.startswith(b"VERIFIED 4 of 4 files as the manifest lists them\n")
+    assert b"whoever can write the folder" in ended.stdout
+
+
+def test_a_bundle_that_was_changed(forensics: Run, tmp_path: Path) -> None:
+    (bundle(tmp_path) / "report.json").write_bytes(b"{}")
+    ended = forensics("verify", tmp_path, "--format", "json")
+    document = json.loads(ended.stdout)
+    Draft202012Validator(schema("verification")).validate(document)
+    assert ended.returncode == 1
+    assert document["faults"] == [{"kind": "edited", "file": "report.json", "message": "it has 2 bytes, and had 16"}]
+
+
+def test_a_folder_that_is_no_bundle_can_not_be_told(forensics: Run, tmp_path: Path) -> None:
+    ended = forensics("verify", tmp_path)
+    assert (ended.returncode, ended.stdout) == (3, b"")
+    assert b"holds no manifest.intoto.json" in ended.stderr

@@ -1,0 +1,147 @@
+"""Is a bundle what was handed over? Every way to change one is tried on a real folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from forensics.custody.bundle import sealed
+from forensics.custody.events import Kind
+from forensics.custody.statement import EVENTS, MANIFEST
+from forensics.custody.verify import Signature, verify
+from forensics.errors import CorruptEvidenceError, EvidenceError, LimitExceededError
+from tests.unit.custody.bundles import CUSTODY, EVIDENCE, INPUT, OUTPUTS, TIMELINE, bundle, faults, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def _lines(folder: Path, to: Callable[[list[bytes]], list[bytes]]) -> None:
+    path = folder / "timeline.jsonl"
+    path.write_bytes(b"".join(to(path.read_bytes().splitlines(keepends=True))))
+
+
+def test_an_untouched_bundle_is_verified(tmp_path: Path) -> None:
+    found = verify(bundle(tmp_path))
+    assert found.verified
+    assert (found.signature, found.matching) == (Signature.NONE, 4)
+    assert verify(tmp_path, expect=found.sha256).verified
+    assert verify(tmp_path, expect=f"sha256:{found.sha256.upper()}").verified
+
+
+@pytest.mark.parametrize(
+    ("kind", "to"),
+    [
+        (Kind.EDITED, lambda lines: [*lines[:3], b"{}\n", *lines[4:]]),
+        (Kind.INSERTED, lambda lines: [*lines[:3], b"{}\n", *lines[3:]]),
+        (Kind.DELETED, lambda lines: [*lines[:3], *lines[4:]]),
+        (Kind.REORDERED, lambda lines: [*lines[:3], lines[4], lines[3], *lines[5:]]),
+    ],
+)
+def test_what_was_done_to_an_event_is_named_with_its_number(
+    tmp_path: Path, kind: Kind, to: Callable[[list[bytes]], list[bytes]]
+) -> None:
+    _lines(bundle(tmp_path), to)
+    found = verify(tmp_path)
+    assert not found.verified
+    assert [(one.kind, one.event) for one in found.faults if one.event] == [(kind, 4)]
+
+
+def test_a_cut_tail_is_named(tmp_path: Path) -> None:
+    _lines(bundle(tmp_path), lambda lines: lines[:4])
+    told = next(one for one in verify(tmp_path).faults if one.event)
+    assert (told.kind, told.event) == (Kind.CUT_TAIL, 5)
+    assert told.message == "the tail is cut: 2 of 6 events are gone, from event 5 on"
+
+
+def test_files_that_are_edited_gone_or_new_are_named(tmp_path: Path) -> None:
+    bundle(tmp_path)
+    (tmp_path / "report.json").write_bytes(b'{"schema": "y"}\n')
+    (tmp_path / "traces/a.md").unlink()
+    (tmp_path / "traces/b.md").write_bytes(b"")
+    assert faults(verify(tmp_path)) == {
+        (Kind.EDITED, "report.json"),
+        (Kind.DELETED, "traces/a.md"),
+        (Kind.INSERTED, "traces/b.md"),
+    }
+
+
+def test_a_list_of_digests_that_was_edited_too_is_found_by_the_head(tmp_path: Path) -> None:
+    bundle(tmp_path)
+    changed = TIMELINE.replace(b"3", b"9")
+    other = sealed({"timeline.jsonl": changed}, CUSTODY, timeline="timeline.jsonl")
+    write(tmp_path, {"timeline.jsonl": changed, EVENTS: other[EVENTS]})
+    assert (Kind.EDITED, EVENTS) in faults(verify(tmp_path))
+
+
+def test_a_manifest_that_was_rewritten_with_the_files_is_found_by_a_digest_noted_elsewhere(tmp_path: Path) -> None:
+    noted = verify(bundle(tmp_path)).sha256
+    write(tmp_path, sealed({**OUTPUTS, "report.json": b"{}\n"}, CUSTODY, timeline="timeline.jsonl"))
+    assert verify(tmp_path).verified
+    assert faults(verify(tmp_path, expect=noted)) == {("unexpected_manifest", MANIFEST)}
+
+
+def test_the_evidence_is_one_of_the_inputs_or_it_is_not(tmp_path: Path) -> None:
+    evidence = write(tmp_path, {"local.db": EVIDENCE}) / "local.db"
+    one = msgspec.structs.replace(INPUT, sha256=hashlib.sha256(EVIDENCE).hexdigest())
+    folder = write(tmp_path / "bundle", sealed(OUTPUTS, msgspec.structs.replace(CUSTODY, inputs=(one,))))
+    assert verify(folder, evidence=[evidence]).verified
+    evidence.write_bytes(EVIDENCE.upper())
+    assert faults(verify(folder, evidence=[evidence])) == {("evidence", "local.db")}
+
+
+# hostile folders -----------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_without_a_manifest_can_not_be_told(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "none"):
+        with pytest.raises(EvidenceError) as caught:
+            verify(folder)
+        assert caught.value.code == "no_manifest"
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b"\xff", b"[" * 100_000, b'{"payload": "AAAA", "payloadType": "x"}'])
+def test_a_manifest_that_is_none_can_not_be_told(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / MANIFEST).write_bytes(data)
+    with pytest.raises(CorruptEvidenceError):
+        verify(tmp_path)
+
+
+def test_a_manifest_whose_subjects_are_not_its_outputs_is_none(tmp_path: Path) -> None:
+    bundle(tmp_path)
+    whole = json.loads((tmp_path / MANIFEST).read_bytes())
+    whole["subject"].pop()
+    (tmp_path / MANIFEST).write_bytes(json.dumps(whole).encode())
+    with pytest.raises(CorruptEvidenceError, match="subjects"):
+        verify(tmp_path)
+
+
+def test_a_huge_manifest_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / MANIFEST).open("wb") as stream:
+        stream.truncate(1 << 30)
+    with pytest.raises(LimitExceededError):
+        verify(tmp_path)
+
+
+def test_no_link_is_followed_and_no_path_of_the_manifest_is_opened(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_bytes(OUTPUTS["report.json"])
+    folder = bundle(tmp_path / "bundle")
+    (folder / "report.json").unlink()
+    (folder / "report.json").symlink_to(outside)
+    (folder / "more").symlink_to(tmp_path)
+    os.mkfifo(folder / "pipe")
+    assert faults(verify(folder)) == {
+        (Kind.EDITED, "report.json"),
+        (Kind.INSERTED, "more"),
+        (Kind.INSERTED, "pipe"),
+    }
+    hostile = sealed({"../outside": outside.read_bytes()}, CUSTODY)
+    elsewhere = write(tmp_path / "other", {MANIFEST: hostile[MANIFEST]})
+    assert faults(verify(elsewhere)) == {(Kind.DELETED, "../outside")}
