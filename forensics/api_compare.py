@@ -15,13 +15,14 @@ from forensics.errors import ConfigurationError
 from forensics.formats.shared.source import STDIN, open_source
 from forensics.report.comparison import comparison_document
 from forensics.report.compose import Examined
+from forensics.report.inspection import inspection_document
 from forensics.rules.engine import RuleSet, load_rules
 from forensics.rules.policy_file import load_policy
 
 if TYPE_CHECKING:
     from forensics.core.reading import Reading
     from forensics.formats.places import Where
-    from forensics.report.documents import ComparisonDocument
+    from forensics.report.documents import ComparisonDocument, InspectionDocument
 
 ALIKE, PARTED, UNTOLD = 0, 1, 3
 _ENDS = {Result.DIVERGED: PARTED, Result.NOT_COMPARABLE: UNTOLD}
@@ -39,6 +40,20 @@ class Compared(msgspec.Struct, frozen=True):
     def document(self) -> ComparisonDocument:
         """The comparison document."""
         return comparison_document(self.comparison, self.evidence, self.analyses, self.policy, self.rules.digest)
+
+    def inspections(self) -> tuple[InspectionDocument, InspectionDocument]:
+        """The static inspection of each run by itself: what every step says, for whoever draws both."""
+        left, right = (
+            inspection_document([_of_one(one, analysis)], self.policy, self.rules.digest)
+            for one, analysis in zip(self.evidence, self.analyses, strict=True)
+        )
+        return left, right
+
+
+def _of_one(examined: Examined, analysis: TraceAnalysis) -> Examined:
+    """The evidence with that run alone."""
+    reading = None if examined.reading is None else msgspec.structs.replace(examined.reading, traces=(analysis.trace,))
+    return msgspec.structs.replace(examined, reading=reading, analyses=(analysis,))
 
 
 class Other(msgspec.Struct, frozen=True, kw_only=True):

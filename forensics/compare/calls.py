@@ -101,6 +101,7 @@ class CallComparer:
     def compare(self, row: Row, left: Sequence[int], right: Sequence[int]) -> Iterator[Found]:
         """The calls of two events that stand side by side."""
         both = batch(self._left.made(left), self._right.made(right), self._renaming, loose=self._comparer.loose)
+        self._notes.beside.batch(both)
         for one, other in both.pairs:
             yield from self._arguments(row, one, other)
         for made in both.missing:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.analysis.witnesses import tells_all
+from forensics.compare.beside import Steps
 from forensics.compare.calls import CallComparer, Found, Side, call_in_words
 from forensics.compare.divergence import Cause, Divergence, Explanations, Kind
 from forensics.compare.events import CALL, MODEL, OUTPUT, Event, events_of
@@ -63,7 +64,9 @@ class Result(StrEnum):
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """What two runs have in common and where they part. `compared` counts the events that stand side by side."""
+    """What two runs have in common and where they part. `compared` counts the events that stand side by side, `beside`
+    holds the steps of both that belong together, in the order of the walk.
+    """
 
     result: Result
     divergences: tuple[Divergence, ...]
@@ -71,6 +74,7 @@ class Comparison(msgspec.Struct, frozen=True):
     not_compared: tuple[Untold, ...]
     findings: tuple[Finding, ...]
     compared: int
+    beside: tuple[Steps, ...]
 
     @property
     def first(self) -> Divergence | None:
@@ -108,6 +112,7 @@ class _Walk:
         self.notes.gaps()
         found = self._script()
         for row in found.rows:
+            self.notes.beside.row(row)
             for one in self._row(row):
                 told = self.explanations.explain(one.divergence, one.call, joins=one.joins or row.first)
                 self.explanations.add(self.suspects.blamed(told, row), one.call)
@@ -125,6 +130,7 @@ class _Walk:
             not_compared=tuple(self.notes.not_compared),
             findings=tuple(self.notes.findings),
             compared=compared,
+            beside=tuple(self.notes.beside.steps),
         )
 
     def _result(self) -> Result:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.compare.beside import Beside
 from forensics.core.evidence import Basis, Severity
 from forensics.core.findings import Finding, finding
 from forensics.core.sanitise import one_line
@@ -33,13 +34,14 @@ class Untold(msgspec.Struct, frozen=True):
 
 
 class Notes:
-    """`not_compared` and `findings` of one comparison. `same` holds for one trace of the same bytes: what nobody can
-    read of it can't differ, so that nothing is left untold.
+    """`not_compared` and `findings` of one comparison, and what stands beside what. `same` holds for one trace of the
+    same bytes: what nobody can read of it can't differ, so that nothing is left untold.
     """
 
     def __init__(self, left: Trace, right: Trace, *, same: bool) -> None:
         self.not_compared: list[Untold] = []
         self.findings: list[Finding] = []
+        self.beside = Beside(left, right)
         self._left, self._right, self._same = left, right, same
 
     def untold(self, what: str, why: str, left_step: int | None = None, right_step: int | None = None) -> None:

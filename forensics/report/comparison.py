@@ -72,6 +72,7 @@ def comparison_document(
             for one in comparison.not_compared
         ],
         events_compared=comparison.compared,
+        side_by_side=list(comparison.beside),
         findings=_findings(comparison, evidence, left),
     )
 

@@ -678,7 +678,8 @@ class ComparedTraces(msgspec.Struct, frozen=True, kw_only=True):
 class ComparisonDocument(msgspec.Struct, frozen=True, kw_only=True):
     """Where two runs part. `result` is the first that holds of identical, equivalent, equal_modulo_handles, diverged
     and not_comparable; `events_compared` counts the turns, calls and inputs that stand side by side. Steps are those of
-    each run by itself, from 0, as `inspect --trace` counts them. The first evidence is that of the left run.
+    each run by itself, from 0, as `inspect --trace` counts them; `side_by_side` has those that belong together as pairs
+    (left, right), null where one run has nothing. The first evidence is that of the left run.
     """
 
     schema: str
@@ -693,6 +694,7 @@ class ComparisonDocument(msgspec.Struct, frozen=True, kw_only=True):
     handles: list[RenamedRow]
     not_compared: list[UntoldRow]
     events_compared: int
+    side_by_side: list[tuple[int | None, int | None]]
     findings: list[FindingRow]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from forensics.report.comparison_words import CAUSES, result_sentence, result_word
 from forensics.report.terminal_evidence import sources
 from forensics.report.terminal_findings import findings
 from forensics.report.terminal_page import Span, name, plural, short
@@ -17,15 +18,6 @@ _HANDLES = 10
 _SIDE = 200
 _COLUMN = 14
 _STYLES = {"diverged": "refused", "not_comparable": "unknown"}
-_CAUSES = {
-    "input_difference": "what came from outside the run differs",
-    "model_difference": "the model said something else",
-    "tool_difference": "the tool answered otherwise to the same request",
-    "agent_difference": "the agent's own code did something else",
-    "generated_id_differs": "a value that the run itself made differs, by itself",
-    "handle_changed": "a handle that the agent was shown has another value",
-    "masked_failure": "a result that counts as ended well says that it failed",
-}
 
 
 def comparison(page: Page, document: ComparisonDocument) -> None:
@@ -42,31 +34,11 @@ def comparison(page: Page, document: ComparisonDocument) -> None:
 
 
 def _result(page: Page, document: ComparisonDocument) -> None:
-    word = document.result.replace("_", " ").upper()
-    page.line(Span(word, _STYLES.get(document.result, "cleared")), _in_words(document))
+    page.line(Span(result_word(document), _STYLES.get(document.result, "cleared")), result_sentence(document))
     for side, trace in (("left", document.traces.left), ("right", document.traces.right)):
         row = document.evidence[0 if side == "left" else 1]
         counts = f"{plural(trace.steps, 'step')}, {plural(trace.calls, 'call')}"
         page.field(side, f"{name(row.name)}, trace {name(trace.id)} ({trace.format}): {counts}")
-
-
-def _in_words(document: ComparisonDocument) -> str:
-    first = document.first_divergence
-    side_by_side = f"{plural(document.events_compared, 'event')} side by side"
-    if first is not None:
-        causes = sum(row.explained_by is None for row in document.divergences)
-        rest = len(document.divergences) - causes
-        more = (
-            f", {rest} more explained by it"
-            if causes == 1
-            else f" and {causes - 1} more of their own, {rest} explained"
-        )
-        return f" at step {first.index} of the left run{more if rest or causes > 1 else ''}"
-    return {
-        "identical": f": {side_by_side}, no difference",
-        "equivalent": f": {side_by_side}, only the order of parallel calls differs",
-        "equal_modulo_handles": f": {side_by_side}, only {plural(len(document.handles), 'handle')} renamed",
-    }.get(document.result, f": {plural(len(document.not_compared), 'thing')} could not be compared")
 
 
 def _first(page: Page, row: DivergenceRow) -> None:
@@ -76,7 +48,7 @@ def _first(page: Page, row: DivergenceRow) -> None:
         page.field("at", short(row.pointer, 200))
     page.field("left", *_side(row.left, row.left_step), column=_COLUMN)
     page.field("right", *_side(row.right, row.right_step), column=_COLUMN)
-    page.field("cause", f"{row.cause}: {_CAUSES[row.cause]}")
+    page.field("cause", f"{row.cause}: {CAUSES[row.cause]}")
     if row.because:
         page.field("", short(row.because, 300))
 

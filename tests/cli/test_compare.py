@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,3 +100,142 @@ def test_the_evidence_stands_as_it_stood(compare: Callable[..., Result], tmp_pat
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     compare(tmp_path / "a.json", tmp_path / "b.json")
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+# both runs drawn -----------------------------------------------------------------------------------------------------
+
+
+class Page(HTMLParser):
+    """What a browser would find in a page: tags, attributes, ids, links and the text."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[str] = []
+        self.attributes: dict[str, list[str]] = {}
+        self.text = ""
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            self.attributes.setdefault(name, []).append(value or "")
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture
+def drawn(compare: Callable[..., Result], tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[str, str]]:
+    def both(left: Any, right: Any, *options: str) -> tuple[str, str]:
+        folder = tmp_path_factory.mktemp("out")
+        paths = folder / "out.html", folder / "out.md"
+        done = compare(left, right, *options, *(word for path in paths for word in ("--to", str(path))))
+        assert done.exit_code in (0, 1, 3), done.output
+        assert sorted(path.name for path in folder.iterdir()) == ["out.html", "out.md"]
+        return paths[0].read_text("utf-8"), paths[1].read_text("utf-8")
+
+    return both
+
+
+def test_page_and_ticket_tell_the_cause_first_then_the_rest(drawn: Callable[..., tuple[str, str]]) -> None:
+    page, ticket = drawn(SAMPLES / "pager.db", SAMPLES / "pager.db", "--trace-b", "b8e63f8c")
+    assert "DIVERGED at step 8 of the left run" in Page(page).text
+    told = [
+        "pg_8812 is pg_9147 in the right run",
+        "What follows from it",
+        "the arguments of incident.annotate",
+        "enamed handles",
+        "prefixed-id",
+        "Both runs",
+        "tool call pager.trigger of oncall",
+        "SHA-256",
+    ]
+    for text in (Page(page[page.index("<main") :]).text, ticket):
+        places = [text.index(words) for words in told]
+        assert places == sorted(places)
+    assert "side-effecting" in Page(page).text
+
+
+def test_what_differs_within_a_step_is_marked(drawn: Callable[..., tuple[str, str]]) -> None:
+    page, _ = drawn(run(result="shipped on the 12th by air"), run(result="shipped on the 13th by air"))
+    assert "shipped on the 1<mark>2</mark>th by air" in page
+    assert "shipped on the 1<mark>3</mark>th by air" in page
+
+
+def test_what_is_alone_and_what_was_not_compared_is_told(drawn: Callable[..., tuple[str, str]]) -> None:
+    page, ticket = drawn(SAMPLES / "pager.db", SAMPLES / "pager.mcp.jsonl")
+    for text in (Page(page).text, ticket):
+        assert "NOT COMPARABLE" in text
+        assert "the right run (mcp-jsonrpc) tells nothing of the kind" in text
+    more = run()
+    more["messages"].append({"role": "user", "content": "and now?"})
+    page, ticket = drawn(run(), more)
+    assert "left: nothing stands here" in Page(page).text
+    assert "(nothing)" in ticket
+
+
+def test_runs_that_are_alike_are_drawn_without_a_cause(drawn: Callable[..., tuple[str, str]]) -> None:
+    page, ticket = drawn(run(), run())
+    assert "Where they part" not in page + ticket
+    assert "IDENTICAL: 3 events side by side, no difference" in Page(page).text
+    assert ticket.startswith("# IDENTICAL: 3 events side by side, no difference\n")
+
+
+ACTS = HOSTILE + '"><script>alert(1)</script><img src=x onerror=alert(1)>|`x`\n# forged\n```\n</style></pre>'
+
+
+def test_the_page_acts_on_nobody(drawn: Callable[..., tuple[str, str]]) -> None:
+    page, _ = drawn(run(ACTS, ACTS, ACTS), run(ACTS, ACTS + "z", ACTS + "z"))
+    parsed = Page(page)
+    assert not set(parsed.tags) & {"script", "img", "iframe", "object", "embed", "form", "base", "link", "svg"}
+    assert not [name for name in parsed.attributes if name.startswith("on") or name in ("src", "style")]
+    assert all(link.startswith("#") for link in parsed.attributes["href"])
+    assert {link[1:] for link in parsed.attributes["href"]} <= set(parsed.attributes["id"])
+    assert len(parsed.attributes["id"]) == len(set(parsed.attributes["id"]))
+    assert all(c.isprintable() or c == "\n" for c in page)
+    assert "default-src 'none'" in parsed.attributes["content"][0]
+    assert "<script>alert(1)</script>" in parsed.text
+
+
+def test_the_ticket_has_no_line_but_ours(drawn: Callable[..., tuple[str, str]]) -> None:
+    _, ticket = drawn(run(ACTS, ACTS, ACTS), run(ACTS, ACTS + "z", ACTS + "z"))
+    assert all(c.isprintable() or c == "\n" for c in ticket)
+    fence = ""
+    for line in ticket.splitlines():
+        if fence:
+            fence = "" if line == fence else fence
+        elif line.endswith("text") and line.startswith("```"):
+            fence = line.removesuffix("text")
+        else:
+            assert not line.startswith(("# forged", "<", "&"))
+            bare = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", line)
+            assert "<script" not in re.sub(r"<code>[^<]*</code>", "", bare)
+    assert not fence
+
+
+def test_the_same_runs_give_the_same_bytes(drawn: Callable[..., tuple[str, str]]) -> None:
+    assert drawn(run(), run(argument=2)) == drawn(run(), run(argument=2))
+
+
+def test_a_long_text_and_a_long_run_stay_small(drawn: Callable[..., tuple[str, str]]) -> None:
+    long = "x" * 400_000
+    page, ticket = drawn(run(result=long + "a" + long), run(result=long + "b" + long))
+    assert f"<mark>a</mark>{'x' * 1000} …" in page
+    assert len(page) < 30_000
+    assert len(ticket) < 10_000
+
+
+def test_no_file_is_replaced_and_none_goes_to_the_evidence(compare: Callable[..., Result], tmp_path: Path) -> None:
+    out = tmp_path / "out" / "parted.html"
+    assert compare(run(), run(), "--to", str(out)).exit_code == 0
+    before = out.read_bytes()
+    again = compare(run(), run(argument=2), "--to", str(out))
+    assert (again.exit_code, out.read_bytes()) == (2, before)
+    assert "exists already" in again.stderr
+    assert compare(run(), run(argument=2), "--to", str(out), "--force").exit_code == 1
+    assert out.read_bytes() != before
+    beside = compare(run(), run(), "--to", str(tmp_path / "parted.html"))
+    assert (beside.exit_code, "folder of the evidence" in beside.stderr) == (2, True)
+    assert compare(run(), run(), "--to", str(tmp_path / "out" / "parted.pdf")).exit_code == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "b.json", "out"]
