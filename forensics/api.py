@@ -235,6 +235,25 @@ def evidence_at(evidence: Where | Sequence[Where], index: int) -> Iterator[Sourc
         yield one if isinstance(one, Source) else None
 
 
+@contextlib.contextmanager
+def one_evidence(where: Where) -> Iterator[Source]:
+    """The evidence that stands there or, of an archive, the only file in it. Raises EvidenceError for what can't be
+    read, and ConfigurationError, with their names, where an archive holds several.
+    """
+    with open_source(str(where)) as source:
+        first, *more = itertools.islice(_evidences(source), _LISTED + 1)
+        sources = [one for one in (first, *more) if isinstance(one, Source)]
+        if len(sources) > 1:
+            named = ", ".join(one_line(one.name, 80) for one in sources)
+            message = f"it is not clear which file of {source.name} is meant"
+            raise ConfigurationError(message, hint=f"unpack it, and name one of: {named}")
+        for one in (first, *more):
+            if isinstance(one, Unopened):
+                raise one.error
+        with sources[0] as only:
+            yield only
+
+
 def _taken(one: Source | Unopened, index: int, options: Options) -> Examined:
     """One evidence as it was read, or why it was not."""
     if isinstance(one, Unopened):

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.analysis.run import TraceAnalysis, analyse_trace
-from forensics.api import Options, one_trace, read, without_cycle_collection
+from forensics.api import Options, one_evidence, one_trace, read, without_cycle_collection
 from forensics.compare.comparison import Comparison, Result, compare
 from forensics.core.limits import under
 from forensics.core.policy import Policy
 from forensics.errors import ConfigurationError
-from forensics.formats.shared.source import STDIN, open_source
+from forensics.formats.shared.source import STDIN
 from forensics.report.comparison import comparison_document
 from forensics.report.compose import Examined
 from forensics.report.inspection import inspection_document
@@ -78,8 +78,8 @@ def compare_runs(left: Where, right: Where, options: Options | None = None, othe
     with (
         without_cycle_collection(),
         under(options.limits),
-        open_source(str(left)) as one,
-        open_source(str(right)) as second,
+        one_evidence(left) as one,
+        one_evidence(right) as second,
     ):
         readings = read(one, 0, options.input_format), read(second, 1, other.input_format)
         analyses = (

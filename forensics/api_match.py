@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.api import Options, one_trace, read, without_cycle_collection
+from forensics.api import Options, one_evidence, one_trace, read, without_cycle_collection
 from forensics.core.evidence import Severity
 from forensics.core.limits import under
 from forensics.errors import ConfigurationError, UnknownFormatError
 from forensics.formats.shared.reader import look_at
-from forensics.formats.shared.source import STDIN, Source, open_source
+from forensics.formats.shared.source import STDIN, Source
 from forensics.replay import cassettes, request_log, traced
 from forensics.replay.dry_run import Matching, dry_run
 from forensics.report.compose import Examined
@@ -54,8 +54,8 @@ def match(
     with (
         without_cycle_collection(),
         under(options.limits),
-        open_source(str(recording)) as one,
-        open_source(str(requests)) as other,
+        one_evidence(recording) as one,
+        one_evidence(requests) as other,
     ):
         record, recorded, trace = _record(one, options)
         asked, read_of = _requests(other, requests_trace)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+import zipfile
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +37,14 @@ def run(tool: str = "pay", argument: Any = 1, result: str = "ok") -> dict[str, A
     }
 
 
+def zipped(path: Path, **members: str) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.mkdir("folder")
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return path
+
+
 @pytest.fixture
 def compare(tmp_path: Path) -> Callable[..., Result]:
     def invoked(left: Any, right: Any, *options: str) -> Result:
@@ -54,6 +64,35 @@ def test_the_result_alone_decides_how_it_ends(compare: Callable[..., Result]) ->
     assert compare(SAMPLES / "pager.db", SAMPLES / "pager.mcp.jsonl").exit_code == 3
     assert compare(SAMPLES / "pager.db", SAMPLES / "README.md").exit_code == 3
     assert compare(SAMPLES / "pager.db", SAMPLES / "pager.db", "--trace-b", "nothing").exit_code == 2
+
+
+def test_an_archive_with_one_run_is_that_run(compare: Callable[..., Result], tmp_path: Path) -> None:
+    plain, packed = tmp_path / "a.json", zipped(tmp_path / "b.zip", **{"run.json": json.dumps(run())})
+    plain.write_text(json.dumps(run()), encoding="utf-8")
+    ended = compare(plain, packed, "--format", "json")
+    evidence = json.loads(ended.stdout)["evidence"]
+    assert (ended.exit_code, [one["name"] for one in evidence]) == (0, ["a.json", "b.zip/run.json"])
+    assert evidence[1]["sha256"] == hashlib.sha256(packed.read_bytes()).hexdigest()
+
+
+def test_of_an_archive_with_several_runs_each_is_named(compare: Callable[..., Result], tmp_path: Path) -> None:
+    runs = {f"{name}.json": json.dumps(run()) for name in ("one", "two")}
+    ended = compare(SAMPLES / "pager.db", zipped(tmp_path / "b.zip", **runs))
+    assert ended.exit_code == 2
+    assert "it is not clear which file of b.zip is meant" in ended.stderr
+    assert "b.zip/one.json, b.zip/two.json" in " ".join(ended.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("members", "says"),
+    [({}, "without a file in it"), ({"a.json": "{}", "b.zip": "PK\x03\x04"}, "b.zip is packed itself")],
+)
+def test_an_archive_that_is_no_run_says_why(
+    compare: Callable[..., Result], tmp_path: Path, members: dict[str, str], says: str
+) -> None:
+    ended = compare(SAMPLES / "pager.db", zipped(tmp_path / "b.zip", **members))
+    assert ended.exit_code == 3
+    assert says in " ".join(ended.stderr.split())
 
 
 def test_the_result_comes_first_then_the_causing_step_with_both_sides(compare: Callable[..., Result]) -> None:

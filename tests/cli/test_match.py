@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tarfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -40,6 +41,17 @@ def match(tmp_path: Path) -> Callable[..., Result]:
         return CliRunner().invoke(program, ["match", *places, *options], env={"COLUMNS": "80"})
 
     return run
+
+
+def test_a_recording_and_requests_may_be_packed(match: Callable[..., Result], tmp_path: Path) -> None:
+    for name, records in (("recording", RECORDED), ("requests", RECORDED[:1])):
+        with tarfile.open(tmp_path / f"{name}.tar.gz", "w:gz") as archive:
+            archive.add(write(tmp_path / "lines", *records), "log/lines.jsonl")
+    ended = match(str(tmp_path / "recording.tar.gz"), str(tmp_path / "requests.tar.gz"), "--format", "json")
+    document = json.loads(ended.stdout)
+    assert (ended.exit_code, [one["status"] for one in document["requests"]]) == (0, ["served"])
+    names = [one["name"] for one in document["evidence"]]
+    assert names == ["recording.tar.gz/log/lines.jsonl", "requests.tar.gz/log/lines.jsonl"]
 
 
 def test_a_miss_is_not_served_from_the_queue(match: Callable[..., Result]) -> None:
