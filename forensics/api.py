@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from forensics.core.trace import Trace
     from forensics.core.verdict import Clearance, Verdict
     from forensics.report.documents import AuditDocument, InspectionDocument
+    from forensics.report.incident.compose import ReportOptions
+    from forensics.report.incident.documents import ReportDocument
 
 Judge: TypeAlias = "Callable[[Reading], tuple[TraceAnalysis, ...]]"
 _LEAST_PREFIX = 4
@@ -89,6 +91,13 @@ class Examination(msgspec.Struct, frozen=True):
     def inspection(self) -> InspectionDocument:
         """The inspection document."""
         return inspection_document(self.examined, self.policy, self.rules.digest)
+
+    def report(self, options: ReportOptions | None = None) -> ReportDocument:
+        """The report document: sixteen parts, for people who were not there."""
+        from forensics.report.incident.compose import ReportOptions, report_document
+
+        code = exit_code(self)
+        return report_document(self.examined, self.policy, self.rules.digest, code, options or ReportOptions())
 
 
 def examine(evidence: Where | Sequence[Where], options: Options | None = None) -> Examination:

@@ -60,11 +60,11 @@ class Approval(msgspec.Struct):
 
 def oversight(trace: Trace) -> tuple[Finding, ...]:
     """The findings about approvals of one trace."""
-    approvals = _approvals(trace)
-    return tuple(f for name, approval in approvals.items() for f in _judge(trace, name, approval))
+    return tuple(f for name, approval in approvals(trace).items() for f in _judge(trace, name, approval))
 
 
-def _approvals(trace: Trace) -> dict[str, Approval]:
+def approvals(trace: Trace) -> dict[str, Approval]:
+    """Every approval of a trace by its id, in the order in which they are first named."""
     found: dict[str, Approval] = {}
     by_id: dict[str | None, int] = {call.recorded_id: row for row, call in enumerate(trace.calls) if call.recorded_id}
     for row in sorted((*trace.rows(StepKind.APPROVAL_REQUEST), *trace.rows(StepKind.APPROVAL))):

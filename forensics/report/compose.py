@@ -181,8 +181,14 @@ def evidence_row(one: Examined) -> EvidenceRow:
 
 def coverage(reading: Reading) -> str:
     """How much was read, in words: N of M records."""
+    count, of = records_read(reading)
+    return f"{count} of {of} records read"
+
+
+def records_read(reading: Reading) -> tuple[int, int]:
+    """How many records were read, of how many."""
     bad = len(reading.counts.bad_lines) + sum(g.code in _NOT_READ for g in reading.gaps)
-    return f"{reading.counts.records} of {reading.counts.records + bad} records read"
+    return reading.counts.records, reading.counts.records + bad
 
 
 def counts_row(examined: Sequence[Examined], numbering: Numbering) -> CountsRow:

@@ -48,11 +48,13 @@ BRANCH = "branch"
 class Drawn:
     """One analysed trace with its graph and the numbers that its steps have in documents."""
 
-    def __init__(self, examined: Sequence[Examined], analysis: TraceAnalysis) -> None:
+    def __init__(
+        self, examined: Sequence[Examined], analysis: TraceAnalysis, numbering: Numbering | None = None
+    ) -> None:
         self.analysis = analysis
         self.trace = analysis.trace
         self.graph: CausalGraph = causal_graph(self.trace, value_uses(analysis.handles))
-        self.first = Numbering(examined).first(analysis)
+        self.first = (numbering or Numbering(examined)).first(analysis)
         self.values = _values_between(analysis.handles)
 
     def row(self, step: int) -> int | None:

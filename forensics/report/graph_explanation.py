@@ -44,7 +44,7 @@ def explanation_document(
     row = drawn.row(step)
     if row is None:
         raise IndexError(f"step {step} is not of the trace")
-    why, led_to = _reach(drawn, row, back=True), _reach(drawn, row, back=False)
+    why, led_to = reach(drawn, row, back=True), reach(drawn, row, back=False)
     named = {end for reach in (why, led_to) for e in (*reach.direct, *reach.further) for end in (e.source, e.target)}
     return ExplanationDocument(
         schema=EXPLANATION,
@@ -60,7 +60,8 @@ def explanation_document(
     )
 
 
-def _reach(drawn: Drawn, row: int, *, back: bool) -> ReachRow:
+def reach(drawn: Drawn, row: int, *, back: bool) -> ReachRow:
+    """One direction of an explanation: the edges that touch the row, then the rest of the slice, nearest first."""
     walk = Walk(drawn.graph, back=back)
     direct = [drawn.edge(edge) for edge in walk.touching(row)]
     values = [edge for edge in direct if edge.kind == EdgeKind.VALUE.label]

@@ -228,7 +228,7 @@ def policy_schema() -> dict[str, Any]:
     return msgspec.json.schema(PolicyFile)
 
 
-Document = TypeVar("Document", Pack, PolicyFile)
+Document = TypeVar("Document", bound=msgspec.Struct)
 
 
 def convert(document: StrictYaml, kind: type[Document], name: str) -> Document:

@@ -78,7 +78,7 @@ def test_every_schema_is_one() -> None:
         ),
         "verification",
         *("rule-list", "rule", "code", "rule-lints", "rule-tests"),
-        *("policy", "rules"),
+        *("policy", "rules", "suppressions"),
     ]
     for name in names:
         Draft202012Validator.check_schema(strict(output("schema", name)))

@@ -1,0 +1,48 @@
+"""Is this the finding that another report has too? A fingerprint of what a finding is about, not of where it stands.
+
+Records in another order, a longer log, another file name and other line numbers leave it as it is: it is made of the
+code, the trace and, for each step, its kind, name, call occurrence and payload; of a finding without steps, of its
+message without numbers. Equal ones are told apart by a number (SARIF 2.1.0, section 3.27.17, partialFingerprints).
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from forensics.report.documents import FindingRow
+    from forensics.report.incident.material import Material
+
+_NUMBERS = re.compile(r"\d+")
+_DIGITS = 32
+
+
+class Fingerprints:
+    """The fingerprints of one report, given out finding by finding."""
+
+    def __init__(self, material: Material) -> None:
+        self._material = material
+        self._given: dict[str, int] = {}
+
+    def of(self, finding: FindingRow) -> str:
+        """The fingerprint of a finding: hexadecimal digits, with `/2` and so on for a second one like it."""
+        print_ = sha256(msgspec.json.encode(self._about(finding))).hexdigest()[:_DIGITS]
+        count = self._given[print_] = self._given.get(print_, 0) + 1
+        return print_ if count == 1 else f"{print_}/{count}"
+
+    def _about(self, finding: FindingRow) -> list[object]:
+        steps = sorted(self._step(step) for step in dict.fromkeys(finding.steps))
+        return [finding.code, finding.trace, steps or _NUMBERS.sub("#", finding.message)]
+
+    def _step(self, number: int) -> list[str]:
+        index = self._material.trace_at(number)
+        trace = self._material.analyses[index].trace
+        step = trace.step(number - self._material.traces[index].first_step)
+        occurrence = "" if step.call is None else trace.calls[step.call].occurrence
+        said = b"" if step.payload is None else bytes(step.payload)
+        name = step.name.encode("utf-8", "backslashreplace").decode()
+        return [step.kind.label, name, occurrence, sha256(said).hexdigest()]

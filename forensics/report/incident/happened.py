@@ -1,0 +1,163 @@
+"""What happened, in ten sentences at most? Each says how it is known and leads to its steps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from forensics.core.evidence import Basis
+from forensics.core.trace import StepKind
+from forensics.report.compose import moment
+from forensics.report.incident.statements import derived, known, recorded
+from forensics.report.terminal_effects import moment as brief
+from forensics.report.terminal_page import plural, short
+from forensics.report.terminal_verdict import flow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from forensics.analysis.run import TraceAnalysis
+    from forensics.report.incident.documents import EffectRow, ReportFinding, Statement, VerdictBox
+    from forensics.report.incident.material import Material
+
+MOST = 10
+_EFFECTS, _LOUD, _THREADS = 3, 2, 1
+_QUOTE = 160
+_HARM = ("irreversible", "repeating", "unknown", "overwriting")
+_REPEAT = {
+    "irreversible": "Another run would act once more, and that can't be undone.",
+    "repeating": "Another run would add one more effect.",
+    "overwriting": "Another run would overwrite what stands there by then.",
+    "unknown": "What another run would do is not known.",
+}
+_LOUDEST = ("critical", "high")
+
+
+def happened(
+    material: Material, effects: Sequence[EffectRow], findings: Sequence[ReportFinding], verdict: VerdictBox
+) -> list[Statement]:
+    """The part of a report that tells the story."""
+    told = [
+        *_who(material),
+        *_asked(material),
+        *_acts(effects),
+        *_values(material),
+        *_loud(findings),
+        *_reruns(material),
+        *_ended(material),
+    ]
+    return [*told[: MOST - 1], verdict.statement]
+
+
+def _who(material: Material) -> Iterator[Statement]:
+    """Which agents ran, how long and how much."""
+    traces, counts = material.traces, material.audit.counts
+    if not traces:
+        return
+    agents = list(dict.fromkeys(agent for trace in traces for agent in trace.agents if agent))
+    named = f"Agent {short(agents[0], 60)}" if len(agents) == 1 else plural(len(agents) or 1, "agent")
+    runs = "" if len(traces) == 1 else f" in {len(traces)} runs"
+    steps = sum(trace.steps for trace in traces)
+    calls = sum(len(trace.executions) for trace in traces)
+    did = f"{plural(counts.model_calls, 'model turn')} and {plural(calls, 'call')} in {plural(steps, 'step')}"
+    yield recorded(f"{named} made {did}{runs}{_when(material)}.", steps=[0, steps - 1] if steps > 1 else [0])
+
+
+def span_of(analysis: TraceAnalysis) -> tuple[str | None, str | None]:
+    """The first and the last recorded time of a trace."""
+    times = [at for at in analysis.trace.at if at >= 0]
+    return (moment(min(times)), moment(max(times))) if times else (None, None)
+
+
+def _when(material: Material) -> str:
+    spans = [span for span in map(span_of, material.analyses) if span[0] is not None]
+    if not spans:
+        return "; no time is recorded"
+    begun, ended = min(span[0] or "" for span in spans), max(span[1] or "" for span in spans)
+    return f", {brief(begun)} (UTC)" if begun == ended else f", from {brief(begun)} to {brief(ended)} (UTC)"
+
+
+def _asked(material: Material) -> Iterator[Statement]:
+    """What the first run was asked."""
+    for analysis, trace in zip(material.analyses[:1], material.traces, strict=False):
+        for row in analysis.trace.rows(StepKind.USER)[:1]:
+            said = material.content.of(analysis.trace.payload[row])
+            if said:
+                yield recorded(f"It was asked: “{short(said, _QUOTE)}”", steps=[trace.first_step + row])
+
+
+def _acts(effects: Sequence[EffectRow]) -> Iterator[Statement]:
+    """The effects that do most harm, those with equal arguments together."""
+    groups: dict[tuple[int, ...], EffectRow] = {}
+    for row in effects:
+        groups.setdefault(tuple(row.alike), row)
+    told = sorted(groups.values(), key=lambda row: (_HARM.index(row.effect), -len(row.alike), row.step))
+    shown = sorted(told[:_EFFECTS], key=lambda row: row.step)
+    for row in shown:
+        yield derived(_act(row), ", ".join(row.rules), steps=row.alike)
+    if len(told) > _EFFECTS:
+        rest = [row.step for row in told[_EFFECTS:]]
+        more = f"{len(rest)} more kinds of act of {len(told)} changed something or may have"
+        yield derived(f"{more}; the table of effects has them all.", "effect of each call (tool classes)", steps=rest)
+
+
+def _act(row: EffectRow) -> str:
+    when = f" at {brief(row.at)}" if row.at else ""
+    often = "once" if len(row.alike) == 1 else f"{len(row.alike)} times"
+    on = f" on {short(row.target.value, 60)}" if row.target else ""
+    minted = f" and gave {', '.join(short(value, 60) for value in row.handles[:3])}" if row.handles else ""
+    ended = {"confirmed": "it returned", "failed": "it failed", "denied": "it was denied"}.get(
+        row.outcome, "how it ended is not known"
+    )
+    return f"{short(row.tool, 60)} was called {often}{on}{when}: {ended}{minted}. {_REPEAT[row.effect]}"
+
+
+def _values(material: Material) -> Iterator[Statement]:
+    """The way of the minted value that went furthest."""
+    found = [
+        (len(handle.uses), trace, handle)
+        for trace in material.traces
+        for handle in trace.handles
+        if handle.kind != "reference" and any(use.role != "branch" for use in handle.uses)
+    ]
+    for _, trace, handle in sorted(found, key=lambda one: -one[0])[:_THREADS]:
+        if material.content.level.value == "none":
+            text = f"A value that {short(handle.minted.tool, 60)} minted in step {handle.minted.step} was used later"
+        else:
+            text = "".join(span.text for span in flow(trace, handle)).replace(" -> ", ", and later stands in: ")
+        steps = [handle.minted.step, *(use.step for use in handle.uses if use.role != "branch")]
+        yield recorded(f"{text}.", steps=list(dict.fromkeys(steps)))
+
+
+def _loud(findings: Sequence[ReportFinding]) -> Iterator[Statement]:
+    """The loudest findings, one a code."""
+    loud = [f for f in findings if f.severity in _LOUDEST and f.suppressed is None]
+    counted = Counter(f.code for f in loud)
+    for finding in list({f.code: f for f in reversed(loud)}.values())[::-1][:_LOUD]:
+        more = f" (and {counted[finding.code] - 1} more like it)" if counted[finding.code] > 1 else ""
+        text = f"{finding.message}{more}."
+        yield known(finding.basis, text, finding.code, finding.alternatives, steps=finding.steps)
+
+
+def _reruns(material: Material) -> Iterator[Statement]:
+    """Whether somebody ran it again, and what that did."""
+    again = [trace for trace in material.traces if trace.rerun_of is not None]
+    if not again:
+        return
+    did = [repeat for trace in again for repeat in (trace.rerun_of.did if trace.rerun_of else ()) if repeat.executed]
+    text = f"The evidence holds {plural(len(again), 'rerun')}, in which {plural(len(did), 'call')} ran again."
+    inferred_ = any(trace.rerun_of is not None and trace.rerun_of.basis == Basis.INFERRED.value for trace in again)
+    basis = Basis.INFERRED.value if inferred_ else Basis.DERIVED.value
+    otherwise = ["the runs may only look alike"]
+    yield known(basis, text, "the same calls at the same occurrences", otherwise, steps=[repeat.step for repeat in did])
+
+
+def _ended(material: Material) -> Iterator[Statement]:
+    """How the only run ended, in its own words."""
+    if len(material.traces) != 1:
+        return
+    analysis, trace = material.analyses[0], material.traces[0]
+    turns = analysis.trace.rows(StepKind.MODEL)
+    said = material.content.of(analysis.trace.payload[turns[-1]]) if turns else None
+    if said and said.strip():
+        yield recorded(f"Its last words were: “{short(said, _QUOTE)}”", steps=[trace.first_step + turns[-1]])

@@ -1,0 +1,86 @@
+"""What was rerun, on which evidence does it all rest, what of people is in it, and how is the run kept as a test?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forensics.report.incident.documents import (
+    Custody,
+    Privacy,
+    RecordedRerun,
+    Regression,
+    RepeatedCall,
+    ReplayLog,
+)
+from forensics.report.incident.statements import derived, share
+from forensics.report.terminal_page import plural, short
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from forensics.report.documents import RepeatRow, RerunOf
+    from forensics.report.incident.documents import Event
+    from forensics.report.incident.material import Material
+
+_STATIC = "static by default: a report runs nothing, imports nothing and contacts nothing"
+_STOOD = "the size and the time of change of each file after reading are those of before"
+
+
+def replay_log(material: Material) -> ReplayLog:
+    """The part of a report about reruns."""
+    rows = [_rerun(material, index, trace.rerun_of) for index, trace in enumerate(material.traces) if trace.rerun_of]
+    told = f"the evidence holds {plural(len(rows), 'rerun')} by others" if rows else "the evidence holds no rerun"
+    return ReplayLog(statement=derived(f"This report ran nothing of the trace; {told}.", _STATIC), recorded=rows)
+
+
+def _rerun(material: Material, index: int, rerun: RerunOf) -> RecordedRerun:
+    return RecordedRerun(
+        trace=index,
+        of=rerun.trace,
+        basis=rerun.basis,
+        rule="the record names the run that it repeats, or the same calls stand at the same occurrences",
+        calls=[_repeated(material, one) for one in rerun.did],
+    )
+
+
+def _repeated(material: Material, one: RepeatRow) -> RepeatedCall:
+    content = material.content
+    return RepeatedCall(
+        step=one.step,
+        tool=one.tool,
+        did=one.did,
+        executed=one.executed,
+        result=content.text(one.result) or "",
+        original=content.text(one.original) or "",
+    )
+
+
+def custody(material: Material) -> Custody:
+    """The part of a report about the evidence itself."""
+    inputs = material.audit.evidence
+    read = sum(row.status != "refused" for row in inputs)
+    text = f"{read} of {plural(len(inputs), 'input')} stood unchanged while this report was made."
+    return Custody(
+        inputs=inputs,
+        unchanged=derived(text, _STOOD),
+        check=[f"sha256sum {short(row.name, 200)}: {row.sha256}" for row in inputs if row.sha256],
+    )
+
+
+def privacy(events: Sequence[Event]) -> Privacy:
+    """The part of a report about secrets and personal data."""
+    texts = [event for event in events if event.size]
+    cut = sum(event.said is None or event.said.endswith("…") for event in texts)
+    text = "The texts were not searched for secrets and personal data; read the report before it is handed on."
+    return Privacy(
+        statement=derived(text, "no search for secrets was made"),
+        searched=False,
+        withheld=share("texts that are left out or cut", cut, len(texts)),
+        secrets=[],
+    )
+
+
+def regression(material: Material) -> Regression:
+    """The part of a report about keeping the run as a test."""
+    names = [short(row.name, 200) for row in material.audit.evidence if row.status != "refused"]
+    return Regression(case_id=None, commands=[f"forensics audit {name} --format json" for name in names[:20]])

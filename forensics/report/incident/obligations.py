@@ -1,0 +1,70 @@
+"""Which duties is the report evidence for, and what must a person add? Data (rules/controls), never a judgement."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Literal
+
+import msgspec
+
+from forensics.report.incident.documents import Blank, Obligation
+from forensics.rules.packs import shipped_folder
+from forensics.rules.yaml_strict import load_strict
+
+_FILE = "controls/sources.yaml"
+
+
+class Duty(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One duty of a source: what it needs, how much of that a trace can show, where, and as of when that was known."""
+
+    source: str
+    reference: str
+    needs: str
+    here: Literal["evidence", "partly", "not_in_a_trace"]
+    parts: tuple[str, ...]
+    also_needed: str
+    as_of: str
+
+
+class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Something that no trace shows."""
+
+    name: str
+    question: str
+    asked_by: str
+
+
+class Controls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file: duties, and the blanks that a person fills in."""
+
+    schema: Literal["forensics/controls/v1"]
+    about: str
+    obligations: tuple[Duty, ...]
+    blanks: tuple[Question, ...]
+
+
+@lru_cache(maxsize=1)
+def controls() -> Controls:
+    """The shipped file."""
+    return msgspec.convert(load_strict((shipped_folder() / _FILE).read_bytes(), _FILE).value, Controls)
+
+
+def obligations() -> list[Obligation]:
+    """The part of a report about duties."""
+    return [
+        Obligation(
+            source=duty.source,
+            reference=duty.reference,
+            needs=duty.needs,
+            here=duty.here,
+            parts=list(duty.parts),
+            also_needed=duty.also_needed,
+            as_of=duty.as_of,
+        )
+        for duty in controls().obligations
+    ]
+
+
+def blanks() -> list[Blank]:
+    """The part of a report that people fill in."""
+    return [Blank(name=one.name, question=one.question, asked_by=one.asked_by, value=None) for one in controls().blanks]
