@@ -15,11 +15,13 @@ One tree, drawn here in full (the style of httpx):
     │   ├── IncompleteBlueprintError    the trace does not hold enough to rebuild its agent
     │   ├── MissingModelOutputError     recorded mode, and what the model said is not recorded
     │   ├── StaleClearanceError         evidence, rules, policy or plan changed since the clearance
-    │   └── PausedRunError              the run waits for a person, and a rerun can hold no pause
+    │   ├── PausedRunError              the run waits for a person, and a rerun can hold no pause
+    │   └── IsolationUnavailableError   the plan needs a cell that this machine can't build
     ├── ReplayFault                     a rerun began and could not go on
     │   ├── InjectionMissError          nothing recorded answers a request
     │   ├── ResultMismatchError         what a tool really returned is not what is recorded
-    │   └── ReplayTimeoutError          the agent did not end in its time
+    │   ├── ReplayTimeoutError          the agent did not end in its time
+    │   └── CellFaultError              the agent's side of the cell broke the rules of its channel
     ├── ReportError                     an output that can't be written where it was asked for
     └── ConfigurationError              options and forensics.toml
 """
@@ -151,6 +153,12 @@ class PausedRunError(ReplayRefused):
     code = "run_paused"
 
 
+class IsolationUnavailableError(ReplayRefused):
+    """The plan needs a cell that this machine can't build; the message says what is missing."""
+
+    code = "isolation_unavailable"
+
+
 class ReplayFault(ForensicsError):
     """A rerun began and could not go on."""
 
@@ -173,6 +181,12 @@ class ReplayTimeoutError(ReplayFault):
     """The agent did not end in its time."""
 
     code = "replay_timeout"
+
+
+class CellFaultError(ReplayFault):
+    """The agent's side of the cell sent what is no message, sent too much, or takes nothing any more."""
+
+    code = "cell_fault"
 
 
 class ConfigurationError(ForensicsError):

@@ -1,0 +1,119 @@
+"""What does the child do? It leaves everything behind that it inherited, limits itself, and calls the agent's code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import resource
+import socket
+import sys
+import tempfile
+import traceback
+from typing import TYPE_CHECKING, NoReturn
+
+import msgspec
+
+from forensics.replay.cell.channel import RAISED, Channel
+from forensics.replay.cell.tripwire import set_tripwire
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from forensics.replay.cell.plan import CellPlan, Limits
+
+EXIT_RAISED = 98
+CHANNEL = 3  # the descriptor of the channel, after standard input, output and error
+_TEXT = 8000
+_PATIENCE = 5.0
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where the child stands: whether behind the wall, its scratch folder, and the folder that holds this package."""
+
+    behind_wall: bool
+    scratch: str
+    root: str
+
+
+def keep_only(channel: int, output: int, error: int) -> None:
+    """Leave this process with nothing open but an empty input, the two outputs, and the channel as descriptor 3."""
+    high = [os.dup(number) for number in (channel, output, error)]
+    high = [_above(number) for number in high]
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for number, place in zip(high, (CHANNEL, 1, 2), strict=True):
+        os.dup2(number, place)
+    os.closerange(CHANNEL + 1, _highest() + 1)
+
+
+def _above(number: int) -> int:
+    import fcntl
+
+    return fcntl.fcntl(number, fcntl.F_DUPFD, 64)
+
+
+def _highest() -> int:
+    """The highest descriptor that may be open. A limit says nothing of what was opened before it was lowered."""
+    try:
+        return max(int(name) for name in os.listdir("/dev/fd"))
+    except (OSError, ValueError):
+        return resource.getrlimit(resource.RLIMIT_NOFILE)[1] % (1 << 20)
+
+
+def limit(limits: Limits) -> None:
+    """Take the limits that a process can set for itself; a child has no right to raise them again."""
+    table = {
+        resource.RLIMIT_AS: limits.memory,
+        resource.RLIMIT_CPU: limits.cpu_seconds,
+        resource.RLIMIT_FSIZE: limits.file,
+        resource.RLIMIT_NOFILE: limits.open_files,
+        resource.RLIMIT_CORE: 0,
+    }
+    for what, wanted in table.items():
+        hard = resource.getrlimit(what)[1]
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        spare = 1 if what == resource.RLIMIT_CPU else 0  # SIGXCPU first, which says why; then SIGKILL
+        resource.setrlimit(what, (most, most + spare if hard == resource.RLIM_INFINITY else most))
+
+
+def run(plan: CellPlan, place: Place) -> NoReturn:
+    """Call the target, and end this process without running anything else of it. Needs `keep_only` to be done."""
+    channel = Channel(socket.socket(fileno=CHANNEL), plan.limits.message)
+    try:
+        os.environ.clear()
+        os.chdir(plan.folder)
+        sys.path[:0] = plan.paths
+        sys.argv[:] = [plan.target]
+        if not place.behind_wall:
+            tempfile.tempdir = place.scratch
+        if plan.tripwire:
+            set_tripwire(channel, scratch=place.scratch, behind_wall=place.behind_wall)
+        _target(plan.target)(channel, plan.argument)
+    except BaseException:  # noqa: BLE001 - whatever the agent raised is told, and ends here
+        _raised(channel)
+    _flush()
+    os._exit(0)
+
+
+def _target(name: str) -> Callable[[Channel, bytes], object]:
+    module, _, function = name.partition(":")
+    found = importlib.import_module(module)
+    for part in function.split("."):
+        found = getattr(found, part)
+    return found  # type: ignore[return-value]  # the user's function; a call of what is none raises, which is told
+
+
+def _raised(channel: Channel) -> NoReturn:
+    try:
+        told = traceback.format_exc(limit=-20)[-_TEXT:]
+        channel.report(RAISED, told.encode(errors="backslashreplace"), _PATIENCE)
+        _flush()
+    finally:
+        os._exit(EXIT_RAISED)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):
+            continue  # closed or replaced by the agent

@@ -1,0 +1,263 @@
+"""What does an agent that means harm try? Each function here runs inside a cell, as `function(channel, argument)`.
+
+Each sends `inside` before its attempt, so that a test knows that it was made, and `went on` behind it. A test that
+never hears `went on` knows that the child was ended at the attempt.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import importlib.util
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from forensics.replay.cell import Channel
+
+Attempt = Callable[[str], Any]
+
+
+def attempt(channel: Channel, act: Callable[[], Any]) -> None:
+    """Make an attempt and tell how it went, whatever it raises."""
+    channel.send(b"inside")
+    try:
+        told = f"did {act()!r}"
+    except BaseException as error:  # noqa: BLE001 - what a hostile agent would do
+        told = f"{type(error).__name__}: {error}"
+    channel.send(told.encode(errors="backslashreplace"))
+    channel.send(b"went on")
+
+
+def tcp(channel: Channel, argument: bytes) -> None:
+    host, port = argument.decode().split()
+    attempt(channel, lambda: socket.create_connection((host, int(port)), 2).send(b"hello"))
+
+
+def udp(channel: Channel, argument: bytes) -> None:
+    host, port = argument.decode().split()
+    attempt(channel, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"hello", (host, int(port))))
+
+
+def unix(channel: Channel, argument: bytes) -> None:
+    attempt(channel, lambda: socket.socket(socket.AF_UNIX).connect(argument))
+
+
+def abstract_unix(channel: Channel, argument: bytes) -> None:
+    attempt(channel, lambda: socket.socket(socket.AF_UNIX).connect(b"\0" + argument))
+
+
+def raw(channel: Channel, argument: bytes) -> None:
+    def send() -> int:
+        return socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP).sendto(b"\x08", ("127.0.0.1", 1))
+
+    attempt(channel, send)
+
+
+def family(channel: Channel, argument: bytes) -> None:
+    attempt(channel, lambda: socket.socket(int(argument), socket.SOCK_STREAM))
+
+
+def name(channel: Channel, argument: bytes) -> None:
+    attempt(channel, lambda: socket.getaddrinfo(argument.decode(), 80))
+
+
+def command(channel: Channel, argument: bytes) -> None:
+    attempt(channel, lambda: subprocess.run(["/bin/sh", "-c", argument.decode()], check=True, capture_output=True))
+
+
+def system(channel: Channel, argument: bytes) -> None:
+    attempt(channel, lambda: os.system(argument))  # noqa: S605 - the attempt
+
+
+def execute(channel: Channel, argument: bytes) -> None:
+    attempt(channel, lambda: os.execv("/bin/sh", ["sh", "-c", argument.decode()]))  # noqa: S606 - the attempt
+
+
+def spawn(channel: Channel, argument: bytes) -> None:
+    attempt(channel, lambda: os.posix_spawn("/bin/sh", ["sh", "-c", argument.decode()], {}))
+
+
+def fork(channel: Channel, argument: bytes) -> None:
+    def forked() -> int:
+        if process := os.fork():
+            return process
+        Path(argument.decode()).write_text("by a fork")
+        os._exit(0)
+
+    attempt(channel, forked)
+
+
+def write(channel: Channel, argument: bytes) -> None:
+    attempt(channel, lambda: Path(argument.decode()).write_text("written by the agent"))
+
+
+def append(channel: Channel, argument: bytes) -> None:
+    def add() -> int:
+        with Path(argument.decode()).open("a") as file:
+            return file.write(" and more")
+
+    attempt(channel, add)
+
+
+def remove(channel: Channel, argument: bytes) -> None:
+    attempt(channel, lambda: Path(argument.decode()).unlink())
+
+
+def database(channel: Channel, argument: bytes) -> None:
+    attempt(channel, lambda: sqlite3.connect(argument.decode()).execute("create table t (x)"))
+
+
+def scratch(channel: Channel, argument: bytes) -> None:
+    import tempfile
+
+    with tempfile.NamedTemporaryFile("wb", delete=False) as file:
+        file.write(argument)
+    channel.send(b"went on")
+
+
+def read(channel: Channel, argument: bytes) -> None:
+    attempt(channel, lambda: Path(argument.decode()).read_bytes())
+
+
+def surroundings(channel: Channel, _argument: bytes) -> None:
+    """What is there without an attempt: the environment, the descriptors, the arguments."""
+    with contextlib.suppress(OSError):
+        os.fstat(4)
+        channel.send(b"descriptor 4 is open")
+    descriptors = [number for number in range(300) if _is_open(number)]
+    channel.send(
+        repr({"environment": dict(os.environ), "descriptors": descriptors, "stdin": sys.stdin.read()}).encode()
+    )
+
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+
+
+def signal_to(channel: Channel, argument: bytes) -> None:
+    attempt(channel, lambda: os.kill(int(argument), 9))
+
+
+def signal_to_parent(channel: Channel, argument: bytes) -> None:
+    attempt(channel, lambda: os.kill(os.getppid(), 9))
+
+
+def memory(channel: Channel, _argument: bytes) -> None:
+    attempt(channel, lambda: len(bytearray(1 << 40)))
+
+
+def small_bites(channel: Channel, _argument: bytes) -> None:
+    def eat() -> None:
+        held = []
+        while True:
+            held.append(bytearray(1 << 20))
+
+    attempt(channel, eat)
+
+
+def spin(channel: Channel, _argument: bytes) -> None:
+    channel.send(b"inside")
+    while True:
+        pass
+
+
+def sleep(channel: Channel, _argument: bytes) -> None:
+    channel.send(b"inside")
+    time.sleep(3600)
+
+
+def stubborn(channel: Channel, argument: bytes) -> None:
+    """Hold on to life in every way that Python has: except, finally, atexit, a thread."""
+    atexit.register(channel.send, b"at exit")
+    threading.Timer(0.3, channel.send, (b"a thread went on",)).start()
+    try:
+        try:
+            socket.create_connection(("192.0.2.1", 80), 1)
+        except BaseException:  # noqa: BLE001 - what a hostile agent would do
+            channel.send(b"caught")
+    finally:
+        channel.send(b"finally")
+
+
+def in_a_thread(channel: Channel, argument: bytes) -> None:
+    thread = threading.Thread(target=tcp, args=(channel, argument))
+    thread.start()
+    thread.join()
+    channel.send(b"went on")
+
+
+def huge_message(channel: Channel, argument: bytes) -> None:
+    attempt(channel, lambda: channel.send(b"x" * int(argument)))
+
+
+def garbage(channel: Channel, argument: bytes) -> None:
+    os.write(3, argument)
+
+
+def flood(channel: Channel, _argument: bytes) -> None:
+    while True:
+        channel.send(b"x" * 1000)
+
+
+def deaf(channel: Channel, _argument: bytes) -> None:
+    channel.send(b"inside")
+    time.sleep(3600)
+
+
+def noisy(channel: Channel, argument: bytes) -> None:
+    sys.stdout.write("o" * int(argument))
+    sys.stderr.write("e" * int(argument))
+    channel.send(b"went on")
+
+
+def kill_itself(channel: Channel, _argument: bytes) -> None:
+    os.kill(os.getpid(), 9)
+
+
+def leave(channel: Channel, argument: bytes) -> None:
+    os._exit(int(argument))
+
+
+def echo(channel: Channel, argument: bytes) -> None:
+    while (message := channel.receive()) is not None:
+        channel.send(argument + message)
+
+
+def fails(_channel: Channel, argument: bytes) -> None:
+    raise ValueError(argument.decode())
+
+
+def interpreter(channel: Channel, argument: bytes) -> None:
+    names = ("_interpreters", "_xxsubinterpreters")  # from 3.13 on, and before
+    found = next(name for name in names if importlib.util.find_spec(name))
+    attempt(channel, importlib.import_module(found).create)
+
+
+def looks_for_the_hook(channel: Channel, _argument: bytes) -> None:
+    import gc
+
+    attempt(channel, lambda: len(gc.get_objects()))
+
+
+def asynchronous(channel: Channel, argument: bytes) -> None:
+    """Honest: an event loop makes a socket pair, and reaches nobody."""
+    import asyncio
+
+    async def work() -> bytes:
+        await asyncio.sleep(0)
+        return argument
+
+    channel.send(asyncio.run(work()))

@@ -1,0 +1,98 @@
+"""At which act does the tripwire end the child? Each attempt is reported, nothing of it happens, nothing goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from forensics.replay.cell import Level
+from forensics.replay.cell.tripwire import kind_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Try = Any  # the fixture of conftest.py, which can't be imported
+
+ATTEMPTS = {
+    "tcp": ("tcp", "192.0.2.1 80", "connection", "socket."),
+    "udp": ("udp", "192.0.2.1 53", "connection", "socket.sendto"),
+    "unix": ("unix", "/run/any.sock", "connection", "socket.connect"),
+    "abstract": ("abstract_unix", "any", "connection", "socket.connect"),
+    "dns": ("name", "example.org", "connection", "socket.getaddrinfo"),
+    "subprocess": ("command", "true", "process", "subprocess.Popen"),
+    "system": ("system", "true", "process", "os.system"),
+    "exec": ("execute", "true", "process", "os.exec"),
+    "spawn": ("spawn", "true", "process", "os.posix_spawn"),
+    "fork": ("fork", "/nowhere", "process", "os.fork"),
+    "write": ("write", "FILE", "file", "open"),
+    "append": ("append", "FILE", "file", "open"),
+    "remove": ("remove", "FILE", "file", "os.remove"),
+    "database": ("database", "FILE", "file", "sqlite3.connect"),
+    "init": ("read", "/proc/1/environ", "file", "open"),
+    "signal": ("signal_to_parent", "", "signal", "os.kill"),
+    "interpreter": ("interpreter", "", "introspection", "cpython.PyInterpreterState_New"),
+    "hook": ("looks_for_the_hook", "", "introspection", "gc.get_objects"),
+}
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_an_attempt_ends_the_child(attempt: str, tmp_path: Path, tried: Try) -> None:
+    function, argument, kind, event = ATTEMPTS[attempt]
+    file = tmp_path / "file"
+    file.write_text("as it was")
+    ended = tried(function, argument.replace("FILE", str(file)))
+    assert ended.said == [b"inside"]
+    assert ended.ending.how == "tripped"
+    assert ended.isolation.level == Level.TRIPWIRE
+    assert [(denied.kind, denied.event.startswith(event)) for denied in ended.isolation.denied] == [(kind, True)]
+    assert file.read_text() == "as it was"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_what_was_tried_is_shown(tried: Try) -> None:
+    (denied,) = tried("tcp", "192.0.2.1 8080").isolation.denied
+    assert "192.0.2.1" in denied.what
+    assert "8080" in denied.what
+
+
+def test_no_except_no_finally_and_no_atexit_goes_on(tried: Try) -> None:
+    ended = tried("stubborn")
+    assert ended.said == []
+    assert ended.ending.how == "tripped"
+
+
+def test_a_thread_trips_for_all(tried: Try) -> None:
+    assert tried("in_a_thread", "192.0.2.1 80").said == [b"inside"]
+
+
+def test_without_it_the_attempt_is_made(tried: Try) -> None:
+    """A check that can't fail is none: the same attempt with no tripwire reaches this listener."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        ended = tried("tcp", f"127.0.0.1 {server.getsockname()[1]}", tripwire=False)
+        assert ended.outcome == "did 5"
+        assert ended.isolation.level == Level.PROCESS
+        server.settimeout(5)
+        with server.accept()[0] as connection:
+            assert connection.recv(5) == b"hello"
+
+
+def test_temporary_files_are_listed_and_removed(tried: Try) -> None:
+    ended = tried("scratch", "twelve bytes")
+    assert ended.went_on
+    (file,) = ended.isolation.captured
+    assert (file.kind, file.size, file.path.startswith("scratch/")) == ("created", 12, True)
+    assert file.sha256 == hashlib.sha256(b"twelve bytes").hexdigest()
+
+
+def test_an_event_loop_is_no_attempt(tried: Try) -> None:
+    assert tried("asynchronous", "done").said == [b"done"]
+
+
+@pytest.mark.parametrize(
+    "event", ["import", "compile", "exec", "os.listdir", "time.sleep", "glob.glob", "object.__getattr__"]
+)
+def test_what_touches_nothing_is_no_act(event: str) -> None:
+    assert kind_of(event) is None
