@@ -18,8 +18,13 @@ if TYPE_CHECKING:
     from forensics.core.classes import Classification
     from forensics.core.trace import Trace
 
-HELD = frozenset({"blocked", "stub", "stubbed", "injected", "mocked", "override"})
+HELD = frozenset({
+    "blocked", "stub", "stubbed", "injected", "mocked", "override",
+    "normalised", "overridden", "refused", "missed", "not_reached",
+})  # fmt: skip
 """What a harness says of a call that it did not really run."""
+NO_RESULT = "no result"
+"""What is said of a call of which nobody tells whether it ran: it may have."""
 
 
 class Repeat(msgspec.Struct, frozen=True):
@@ -42,7 +47,7 @@ def repeats(rerun: Trace, original: Trace | None) -> tuple[Repeat, ...]:
 def _repeat(call: Call, original: Call | None) -> Repeat:
     held = call.disposition in HELD or call.outcome is Outcome.DENIED
     executed = not held and (call.executed is not None or call.outcome is Outcome.RECORDED)
-    did = (call.disposition or "held back") if held else "executed again" if executed else "no result"
+    did = (call.disposition or "held back") if held else "executed again" if executed else NO_RESULT
     return Repeat(call.step, call.tool, did, _shown(call), _shown(original) if original else "", executed)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.build import Execution, Spot
-from forensics.core.evidence import Severity
+from forensics.core.evidence import Basis, Severity
 from forensics.core.jsonvalue import canonical, decode
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
@@ -224,7 +224,7 @@ class _Log:
             inner = fields_of(function)
             tool, arguments = text(inner, "name"), inner.get("arguments", arguments)
         damage = record.tainted or record.damage or (None if arguments is None else arguments_damage(arguments))
-        record.builder.request(
+        row = record.builder.request(
             record.lane,
             turn,
             tool,
@@ -234,6 +234,7 @@ class _Log:
             server=(record.text("server") or None) if record.plan["server"] else None,
             tainted=damage,
         )
+        _disposed(record, row)
 
     def result(self, record: Record) -> None:
         status = record.text("status").lower()
@@ -241,7 +242,7 @@ class _Log:
         payload = record.payload("result")
         payload = error if payload is None else payload
         damage = record.tainted or record.damage or (None if payload is None else result_damage(payload))
-        record.builder.show(
+        row = record.builder.show(
             record.lane,
             record.text("result_id") or record.text("own_id") or None,
             record.text("result_tool"),
@@ -252,6 +253,7 @@ class _Log:
             unsettled=status in UNSETTLED,
             tainted=damage,
         )
+        _disposed(record, row)
 
     def memory(self, record: Record) -> None:
         """A memory that is read or written is a boundary call; what it returned is there or was not captured."""
@@ -301,6 +303,23 @@ class _Log:
         self._check(record)
         self._step(record, record.whole())
 
+    def rerun(self, record: Record) -> None:
+        """The head of a rerun that was written as a log: which trace it is a rerun of."""
+        trace, source = record.builder.trace, record.text("rerun_of")
+        if source:
+            trace.rerun_of, trace.rerun_basis = source, Basis.RECORDED
+        self.other(record)
+
+    def output(self, record: Record) -> None:
+        """What the run as a whole answered."""
+        self._taint(record)
+        self._check(record)
+        if record.looks_like_a_call:
+            _gap(record, "what the run answered looks like a call")
+        said = record.payload("said")
+        agent = record.lane.agent
+        record.builder.step(StepKind.OTHER, record.spot, name="final output", agent=agent, payload=said)
+
     def other(self, record: Record) -> None:
         """An event that is not known: a step, and a gap where it may be more."""
         self._taint(record)
@@ -328,6 +347,12 @@ class _Log:
         if record.tainted is None:
             record.tainted = self._faults(decode(record.whole()).faults, record.spot)
             self._taint(record)
+
+
+def _disposed(record: Record, row: int) -> None:
+    """What a rerun did with the call of that row, where the record says so."""
+    if row >= 0 and record.plan["disposition"]:
+        record.builder.trace.calls[row].disposition = record.text("disposition").lower() or None
 
 
 def _told_in_parts(record: Record) -> Answer | None:
@@ -376,6 +401,8 @@ _RECORDS: dict[str, _Tell] = {
     "call": _Log.call,
     "result": _Log.result,
     "memory": _Log.memory,
+    "rerun": _Log.rerun,
+    "output": _Log.output,
     **dict.fromkeys(("user", "system", "error"), _Log.spoken),
     **dict.fromkeys(_WHOLE_RECORD, _Log.whole),
 }

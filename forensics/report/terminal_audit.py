@@ -76,6 +76,8 @@ def _trace(page: Page, document: Head, trace: TraceRow, found: Findings, again: 
     findings(page, found.take(trace), "Findings")
     reasons(page, trace)
     reruns(page, trace, again)
+    if trace.rerun_of is not None:
+        reruns(page, None, [trace])
 
 
 def _tuples(page: Page, trace: TraceRow) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from forensics.analysis.reruns import NO_RESULT
 from forensics.report.terminal_page import Span, cells, name, plural, short, value
 from forensics.report.terminal_verdict import flow
 
@@ -32,13 +33,25 @@ def moment(at: str | None) -> str:
 
 def effects(page: Page, trace: TraceRow) -> None:
     """Each write with time, target, handle, outcome and how often; equal calls stand together."""
-    groups = _alike([call for call in trace.executions if call.effect != "none"])
+    held = _held_back(trace)
+    groups = _alike([call for call in trace.executions if call.effect != "none" and call.step not in held])
     page.title("What took effect")
     if not groups:
-        page.line("nothing: no call of this run is known or feared to change anything", first="  ")
+        why = (
+            "no call of this rerun was really run"
+            if held
+            else "no call of this run is known or feared to change anything"
+        )
+        page.line(f"nothing: {why}", first="  ")
     for group in groups[:_MOST]:
         _effect(page, group)
     page.more(len(groups) - _MOST)
+
+
+def _held_back(trace: TraceRow) -> frozenset[int]:
+    """The calls that a rerun was answered without running them, as its record says."""
+    did = [] if trace.rerun_of is None else trace.rerun_of.did
+    return frozenset(repeat.step for repeat in did if not repeat.executed and repeat.did != NO_RESULT)
 
 
 def _alike(calls: list[CallRow]) -> list[list[CallRow]]:

@@ -178,3 +178,22 @@ def test_text_is_as_it_was(sample: str) -> None:
     if os.environ.get("FORENSICS_GOLDEN"):
         golden.write_text(said, encoding="utf-8")
     assert said == golden.read_text(encoding="utf-8")
+
+
+def test_an_audit_of_a_rerun_alone_lists_only_what_it_ran(tmp_path: Path) -> None:
+    lines = [
+        {"type": "rerun", "trace": "r1", "rerun_of": "t1"},
+        {"type": "tool_call", "trace": "r1", "call_id": "c1", "name": "send_page", "args": {"n": 1}},
+        {"type": "tool_result", "trace": "r1", "call_id": "c1", "result": "sent", "disposition": "injected"},
+        {"type": "tool_call", "trace": "r1", "call_id": "c2", "name": "send_mail", "args": {"n": 2}},
+        {"type": "tool_call", "trace": "r1", "call_id": "c3", "name": "send_fax", "args": {}, "disposition": "missed"},
+    ]
+    path = tmp_path / "rerun.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    shown = CliRunner().invoke(program, ["audit", str(path)], env={"COLUMNS": "80"}).stdout
+    effects = shown[shown.index("What took effect") : shown.index("Tools")]
+    assert "send_page" not in effects
+    assert "send_fax" not in effects
+    assert "send_mail" in effects  # nothing says that it did not run
+    assert "r1: rerun of t1 (recorded)" in shown
+    assert "send_page injected" in shown

@@ -40,6 +40,7 @@ _TYPES = {
     "function_response": "result", "mcp_result": "result", "mcp_call_result": "result", "mcp_tool_result": "result",
     "approval_request": "approval_request", "approval": "approval", "approval_response": "approval",
     "error": "error", "handoff": "handoff", "hand_off": "handoff", "guardrail": "guardrail", "memory": "memory",
+    "rerun": "rerun", "final_output": "output",
 }  # fmt: skip
 _LONGEST_TYPE = 80
 _SOUNDS_LIKE_A_CALL = re.compile(
@@ -74,6 +75,8 @@ _ROLES: dict[str, tuple[str, ...]] = {
     "answer": ("result", "output", "response"),
     "said": ("text", "content", "message", "error", "input"),
     "content": ("content", "message"),
+    "rerun_of": ("rerun_of",),
+    "disposition": ("disposition",),
     "operation": ("operation", "op", "action"),
     "failed": ("is_error", "isError"),
     "flags": ("truncated", "is_truncated", "isTruncated", "redacted", "is_redacted", "isRedacted"),

@@ -376,3 +376,30 @@ def test_a_call_in_any_member_of_a_model_record_never_clears(tmp_path: Path, mem
 def test_words_of_the_model_that_were_redacted_never_clear(tmp_path: Path) -> None:
     lines = {"type": "model", "text": "[REDACTED]"}, {"type": "model", "text": "done"}
     assert not audit(log(tmp_path, *lines)).traces[0].verdict.cleared
+
+
+# a rerun that was written as a log -----------------------------------------------------------------------------------
+
+
+def test_the_head_of_a_rerun_names_the_run_that_it_repeats(tmp_path: Path) -> None:
+    head = {"type": "rerun", "trace": "r1", "rerun_of": "t1"}
+    told = {**RESULT, "trace": "r1", "disposition": "injected"}
+    (trace,) = load(log(tmp_path, head, {**CALL, "trace": "r1"}, told))
+    assert (trace.rerun_of, trace.calls[0].disposition) == ("t1", "injected")
+    (trace,) = load(log(tmp_path, {"type": "rerun"}, CALL, RESULT))
+    assert trace.rerun_of is None
+
+
+@pytest.mark.parametrize("kind", ["rerun", "final_output"])
+def test_a_call_in_the_head_or_the_output_hides_nowhere(tmp_path: Path, kind: str) -> None:
+    hidden = {"type": kind, "rerun_of": "t1", "text": {"type": "tool_call", "name": "pay", "arguments": {"n": 1}}}
+    (trace,) = load(log(tmp_path, hidden, CALL, RESULT))
+    assert any(gap.hides for gap in trace.gaps)
+
+
+def test_a_final_output_is_no_turn(tmp_path: Path) -> None:
+    (trace,) = load(log(tmp_path, CALL, RESULT, {"type": "final_output", "text": "done"}))
+    last = trace.step(len(trace) - 1)
+    assert (last.kind, last.name) == (StepKind.OTHER, "final output")
+    assert last.payload is not None
+    assert value_of(last.payload) == "done"
