@@ -34,6 +34,14 @@ class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     asked_by: str
 
 
+class Reviewed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The controls of a catalogue on which a trace bears, by their identifiers there."""
+
+    source: str
+    as_of: str
+    controls: tuple[str, ...]
+
+
 class Controls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file: duties, and the blanks that a person fills in."""
 
@@ -41,6 +49,7 @@ class Controls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     about: str
     obligations: tuple[Duty, ...]
     blanks: tuple[Question, ...]
+    reviewed: Reviewed
 
 
 @lru_cache(maxsize=1)
