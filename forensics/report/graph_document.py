@@ -150,9 +150,15 @@ def _within(neighbours: Callable[[int, Kinds], tuple[int, ...]], row: int, depth
 
 
 def graph_document(
-    examined: Sequence[Examined], drawn: Drawn, policy: Policy, rules_digest: str, part: SliceRow | None = None
+    examined: Sequence[Examined],
+    drawn: Drawn,
+    policy: Policy,
+    rules_digest: str,
+    part: SliceRow | None = None,
+    *,
+    says: bool = False,
 ) -> GraphDocument:
-    """The graph document of one trace, or of the part around one step of it.
+    """The graph document of one trace, or of the part around one step of it; with first words where `says`.
 
     Raises IndexError for a step that is not of the trace, and LimitExceededError beyond 50,000 steps or 500,000 edges.
     """
@@ -175,7 +181,7 @@ def graph_document(
         evidence=[evidence_row(one) for one in examined],
         trace=drawn.trace_row(),
         slice=part,
-        steps=[drawn.step(row) for row in rows],
+        steps=[drawn.step(row, says=says) for row in rows],
         edges=[drawn.edge(edge) for edge in edges],
     )
 

@@ -9,8 +9,10 @@ import hashlib
 from typing import NamedTuple
 
 from forensics.core.sanitise import html_text
+from forensics.report.jsonout import compact
 
 _VOID = frozenset({"meta", "br", "hr", "input", "link", "wbr"})
+_ENDS_DATA = {b"<": b"\\u003c", b">": b"\\u003e", b"&": b"\\u0026"}  # escapes that JSON reads alike
 
 
 class Markup(NamedTuple):
@@ -35,29 +37,54 @@ def join(*children: Child) -> Markup:
 
 def el(tag: str, *children: Child, **attributes: Attribute) -> Markup:
     """An element. An attribute's name stands with `_` for `-` (`class_` for class); True writes the bare name, None and
-    False leave it out. Its value is escaped like a text.
+    False leave it out. Its value is escaped like a text. Raises ValueError for an address that is none of the page.
     """
+    if not str(attributes.get("href", "#")).startswith("#"):
+        raise ValueError("a page leads nowhere but into itself")
     opened = f"<{tag}{''.join(_attribute(name, value) for name, value in attributes.items())}>"
     return Markup(opened if tag in _VOID else f"{opened}{join(*children).html}</{tag}>")
 
 
-def page(title: str, style: str, *body: Child) -> Markup:
-    """A whole page in one file: it loads nothing and runs nothing, and its Content-Security-Policy has the browser see
-    to that (`default-src 'none'`, and the one style sheet by its digest).
+def quoted(content: str) -> Markup:
+    """A text out of the trace among our own words: its direction can't reorder them (Unicode UAX 9, section 6.3)."""
+    return el("bdi", content)
+
+
+def page(title: str, style: str, *body: Child, script: str = "", data: object = None) -> Markup:
+    """A whole page in one file. It loads nothing, sends nothing and runs nothing but its own `script`, and its
+    Content-Security-Policy has the browser see to that: the one style sheet and the one script by their digests, no
+    address, no text that becomes markup (Trusted Types). `data`, any value of JSON, stands in an element with the id
+    `data` that no browser runs.
     """
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; style-src '{_digest(style)}'; base-uri 'none'; form-action 'none'"
     head = el(
         "head",
         el("meta", charset="utf-8"),
-        el("meta", http_equiv="Content-Security-Policy", content=policy),
+        el("meta", http_equiv="Content-Security-Policy", content=policy + (_scripted(script) if script else "")),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="color-scheme", content="light dark"),
         el("meta", name="referrer", content="no-referrer"),
+        Markup('<link rel="icon" href="data:,">') if script else None,  # or a browser asks the server for one
         el("title", title),
         Markup(f"<style>{style}</style>"),
     )
-    return Markup(f"<!DOCTYPE html>\n{el('html', head, el('body', *body), lang='en').html}\n")
+    end = Markup(f"{_data(data)}<script>{script}</script>") if script else None
+    return Markup(f"<!DOCTYPE html>\n{el('html', head, el('body', *body, end), lang='en').html}\n")
+
+
+def _scripted(script: str) -> str:
+    return f"; script-src '{_digest(script)}'; img-src data:; require-trusted-types-for 'script'; trusted-types 'none'"
+
+
+def _digest(source: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}"
+
+
+def _data(value: object) -> str:
+    found = compact(value)
+    for character, escape in _ENDS_DATA.items():
+        found = found.replace(character, escape)
+    return f'<script type="application/json" id="data">{found.decode()}</script>'
 
 
 def _html(child: Child) -> str:

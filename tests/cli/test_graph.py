@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -352,7 +353,28 @@ def _mermaid(text: str) -> None:
         assert _MERMAID_LINE.fullmatch(line), line
 
 
-_HARMLESS = {"json": _json, "graphml": _xml, "svg": _xml, "dot": _dot, "mermaid": _mermaid}
+class _Elements(HTMLParser):
+    """The elements and attributes of a page as a browser would read them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes.update(name for name, _ in attrs)
+
+
+def _page(text: str) -> None:
+    found = _Elements()
+    found.feed(text)
+    assert (found.tags.count("script"), found.tags.count("style"), found.tags.count("tr")) == (2, 1, 6)
+    assert not found.attributes & {"src", "action", "style", "srcdoc"}
+    assert not any(name.startswith("on") for name in found.attributes)
+
+
+_HARMLESS = {"json": _json, "graphml": _xml, "svg": _xml, "dot": _dot, "mermaid": _mermaid, "html": _page}
 
 
 # where to ------------------------------------------------------------------------------------------------------------

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 Part = tuple[int, bool, bool, int | None]  # step, back, forward, depth
 
-FORMS = ("json", "graphml", "dot", "mermaid", "svg")
+FORMS = ("json", "graphml", "dot", "mermaid", "svg", "html")
 _EPILOG = """\b
 Examples:
-  forensics graph trace.json --to svg --output graph.svg
+  forensics graph trace.json --to html --output graph.html
   forensics graph trace.json --to mermaid --slice 9 --depth 5
   forensics graph local.db --trace ID --to graphml > graph.graphml
 
@@ -71,12 +71,12 @@ def command(
     if examination.analyses:
         both = back is forward
         part = None if around is None else (around, back or both, forward or both, depth)
-        document = _document(examination, part)
+        document = _document(examination, part, says=to == "html")
         _deliver(_form(to, document, settings), output)
     return code
 
 
-def _document(examination: Examination, part: Part | None) -> GraphDocument:
+def _document(examination: Examination, part: Part | None, *, says: bool) -> GraphDocument:
     from forensics.report.documents import SliceRow
     from forensics.report.graph_document import Drawn, graph_document
 
@@ -85,7 +85,7 @@ def _document(examination: Examination, part: Part | None) -> GraphDocument:
     if part is not None:
         step, back, forward, depth = part
         row = SliceRow(step=step, back=back, forward=forward, depth=depth)
-    return graph_document(examination.examined, drawn, examination.policy, examination.rules.digest, row)
+    return graph_document(examination.examined, drawn, examination.policy, examination.rules.digest, row, says=says)
 
 
 def _form(to: str, document: GraphDocument, settings: Settings) -> bytes:
@@ -94,10 +94,11 @@ def _form(to: str, document: GraphDocument, settings: Settings) -> bytes:
     from forensics.report.graph_graphml import graphml
     from forensics.report.graph_mermaid import MANY_EDGES, mermaid
     from forensics.report.graph_svg import svg
+    from forensics.report.html.graph import graph_html
     from forensics.report.jsonout import json_bytes
 
-    if to == "json":
-        return json_bytes(document)
+    if to in ("json", "html"):
+        return json_bytes(document) if to == "json" else graph_html(document)
     if to == "mermaid" and len(document.edges) > MANY_EDGES:
         note(f"Mermaid draws more than {MANY_EDGES} edges only where maxEdges is raised; --slice STEP", settings)
     forms: dict[str, Callable[[GraphDocument], str]] = {"graphml": graphml, "dot": dot, "mermaid": mermaid, "svg": svg}

@@ -1,0 +1,65 @@
+"""Are lanes folded, words kept once, and long traces cut with a word about it?"""
+
+from __future__ import annotations
+
+from forensics.report.documents import Place
+from forensics.report.html.timeline import STEPS, Drawing, DrawnLane, folded, timeline, timeline_data
+from forensics.report.html.words import command, where
+from forensics.report.incident.documents import Edge, Event, Lane, Thread, ThreadUse
+
+
+def lane(index: int, kind: str, name: str, steps: int = 1) -> Lane:
+    return Lane(index=index, trace=0, kind=kind, name=name, steps=steps)
+
+
+def event(index: int, name: str = "") -> Event:
+    return Event(index=index, trace=0, lane=0, kind="model", locator=Place(evidence=0), name=name)
+
+
+def test_people_come_first_and_the_least_used_tools_share_a_lane() -> None:
+    lanes = [lane(0, "model", "m", 9), *(lane(n, "tool", f"t{n}", n) for n in range(1, 11)), lane(11, "people", "", 1)]
+    drawn, places = folded(lanes)
+    assert drawn[:2] == [DrawnLane("people", ""), DrawnLane("model", "m")]
+    assert [one.name for one in drawn[2:]] == ["other tools", *(f"t{n}" for n in range(3, 11))]
+    assert places[1] == places[2] == 2
+    assert places[11] == 0
+
+
+def test_a_word_stands_in_the_data_once() -> None:
+    events = [event(n, name="same") for n in range(50)]
+    data = timeline_data(Drawing("t", [lane(0, "model", "same")], events, [], []))
+    assert data["words"].count("same") == 1
+    assert len(data["steps"]) == 50
+
+
+def test_causes_name_steps_and_values_apart_and_leave_out_sequence() -> None:
+    use = ThreadUse(step=2, role="argument", written="verbatim", basis="recorded")
+    shown = ThreadUse(step=1, role="branch", written="verbatim", basis="inferred")
+    threads = [Thread(index=0, trace=0, value="v", kind="uuid", minted=0, pointer="", tool="t", uses=[shown, use])]
+    edges = [
+        Edge(source=1, target=2, kind="requests", basis="recorded"),
+        Edge(source=0, target=1, kind="next", basis="derived"),
+    ]
+    html = timeline(Drawing("t", [lane(0, "model", "")], [event(0), event(1), event(2)], edges, threads)).html
+    assert '<td><a href="#s0">◆0</a> <a href="#s1">1</a></td>' in html
+    assert html.count("<a ") == 2
+
+
+def test_a_trace_beyond_what_a_page_holds_says_what_is_not_there() -> None:
+    drawing = Drawing("t", [lane(0, "model", "")], [event(n) for n in range(STEPS + 5)], [], [])
+    assert "5 later steps are not in this page" in timeline(drawing).html
+    assert len(timeline_data(drawing)["steps"]) == STEPS
+
+
+def test_a_place_is_told_as_far_as_it_is_known() -> None:
+    place = Place(evidence=0, line=7, offset=120, length=361, pointer="/spans/3")
+    assert where(place) == "line 7, bytes 120 to 480, /spans/3"
+    assert where(Place(evidence=0, table="spans", row=3, member="a.db")) == "a.db, spans row 3"
+    assert where(Place(evidence=0, offset=9)) == "from byte 9 on"
+    assert where(Place(evidence=0)) == "the whole evidence"
+
+
+def test_a_command_is_quoted_or_not_given() -> None:
+    assert command("forensics", "inspect", "a b;rm.json") == "forensics inspect 'a b;rm.json'"
+    assert command("forensics", "inspect", "a\u202eb") is None
+    assert command("forensics", "inspect", "a\nb") is None
