@@ -171,7 +171,9 @@ def read(source: Source, index: int, input_format: str | None = None) -> Reading
     )
     fit = registry.fit(reader, source) if input_format else registry.FITS
     records_calls = reader.RECORDS_CALLS and fit.knows
-    build = EvidenceBuilder(evidence, records_calls=records_calls, spans_are_complete=reader.SPANS_ARE_COMPLETE)
+    build = EvidenceBuilder(
+        evidence, records_calls=records_calls, spans_are_complete=reader.SPANS_ARE_COMPLETE, text=source.data
+    )
     _tell_unwrapping(source, build)
     if fit.rather:
         message = f"read as {reader.NAME}, and it looks like {fit.rather}: what only that format has was passed over"

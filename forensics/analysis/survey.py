@@ -32,7 +32,7 @@ from forensics.proofs.calls import answerable, proof_of, without
 if TYPE_CHECKING:
     from forensics.core.evidence import Locator
     from forensics.core.policy import Policy
-    from forensics.core.trace import Payload, Trace
+    from forensics.core.trace import Calls, Payload, Trace
     from forensics.rules.engine import CallRules, Heard, RuleSet
 
 Evidence = tuple[ClassEvidence, ...]
@@ -255,7 +255,7 @@ def _is_no_json(text: str) -> bool:
     return bool(text) and not text.isspace() and decode(text.encode("utf-8", "surrogatepass")).error is not None
 
 
-def _first_large_integer(calls: list[Call]) -> tuple[int, int] | None:
+def _first_large_integer(calls: Calls) -> tuple[int, int] | None:
     """The first integer beyond 2^53 that a call holds, with the call's step. Blocks of calls are searched as one text:
     nearly none holds such a number.
     """

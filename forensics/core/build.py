@@ -53,7 +53,7 @@ class TraceBuilder(TupleBuilder):
     def _check_shown(self, lane: Lane, spot: Spot) -> None:
         """A prompt that repeats the whole conversation shows the result of every call that was asked for before it."""
         for row in lane.unshown:
-            call = self.trace.calls[row]
+            call = self._call(row)
             if call.turn >= 0:
                 message = f"the model was asked on and not shown what {one_line(call.tool, 60)} returned"
                 self._contradiction(row, message, spot)
@@ -129,7 +129,7 @@ class TraceBuilder(TupleBuilder):
         if rows and max(rows) < 0 and not self.spans_are_complete:
             rows = self._under_other_ids(lane, known, message) or self._asked_elsewhere(lane, message, first=first)
         asked = [row for row in rows if row >= 0]
-        if asked and all(self.trace.calls[row].turn >= 0 for row in asked):
+        if asked and all(self._call(row).turn >= 0 for row in asked):
             self._compare_copy(message, rows, spot)
             if lane.whole:
                 self._compare_turn(message, asked, spot)
@@ -138,7 +138,7 @@ class TraceBuilder(TupleBuilder):
             return self._fill_silent_turn(lane, message, spot)
         if not first and self.spans_are_complete and not self._same_text(lane, message):
             self.gap("evidence_gap", "a prompt shows a model turn that has no record of its own", spot)
-        ran = any(row >= 0 and self.trace.calls[row].executed is not None for row in rows)
+        ran = any(row >= 0 and self._call(row).executed is not None for row in rows)
         if first and ran and not self.spans_are_complete:
             self.gap("evidence_gap", "a call ran in this trace, and the turn that asked for it has no record", spot)
         turn = self._adopt(lane, message, rows, spot)
@@ -152,7 +152,7 @@ class TraceBuilder(TupleBuilder):
         for row in reversed(held):
             return row
         for row in lane.unasked:
-            ran = self.trace.calls[row]
+            ran = self._call(row)
             if ran.tool == part.tool and ran.requested is None and _args_fit(part.payload, ran.arguments):
                 return row
         return NOWHERE
@@ -164,31 +164,36 @@ class TraceBuilder(TupleBuilder):
         if self._other_ids_failed >= _TRIES:
             return []
         turn = min((entry.turn for entry in known.left if entry.turn >= 0), default=NOWHERE)
-        rows = self._rows_of.get(turn, [])
+        rows = list(self._by_turn.get(turn))
         if len(rows) != len(message.calls) or not all(map(self._asks_the_same, message.calls, rows)):
             self._other_ids_failed += 1
             return []
         for part, row in zip(message.calls, rows, strict=True):
             if part.recorded_id:
-                lane.calls.setdefault(part.recorded_id, []).append(row)
+                lane.calls.put(part.recorded_id, row)
         return rows
 
     def _asks_the_same(self, part: Part, row: int) -> bool:
-        call = self.trace.calls[row]
+        call = self._call(row)
         return part.tool == call.tool and call.requested is not None and _say_alike(part, call.requested)
 
     def _asked_elsewhere(self, lane: Lane, message: Message, *, first: bool) -> list[int]:
         """The calls of a message that a lane begins with and that another lane asked for, by their ids: an agent that
         takes over is shown the conversation so far.
         """
-        rows = [self._only_asked.get(part.recorded_id or "", NOWHERE) if first else NOWHERE for part in message.calls]
+        rows = [self._only_call(part.recorded_id) if first else NOWHERE for part in message.calls]
         for part, row in zip(message.calls, rows, strict=True):
-            if row < 0 or self.trace.calls[row].tool != part.tool or row in lane.calls.get(part.recorded_id or "", ()):
+            if row < 0 or self._call(row).tool != part.tool or row in lane.calls.get(part.recorded_id or "", ()):
                 return [NOWHERE] * len(rows)
         for part, row in zip(message.calls, rows, strict=True):
-            lane.calls.setdefault(part.recorded_id or "", []).append(row)
+            lane.calls.put(part.recorded_id or "", row)
             lane.unshown.add(row)
         return rows
+
+    def _only_call(self, recorded_id: str | None) -> int:
+        """The call of that id, where one alone has it."""
+        rows = self._by_id.get(recorded_id) if recorded_id else ()
+        return rows[0] if len(rows) == 1 else NOWHERE
 
     def _compare_copy(self, message: Message, rows: list[int], spot: Spot) -> None:
         for part, row in zip(message.calls, rows, strict=True):
@@ -199,7 +204,7 @@ class TraceBuilder(TupleBuilder):
                     spot,
                 )
                 continue
-            call = self.trace.calls[row]
+            call = self._call(row)
             asked = call.requested
             if asked is None or asked.payload is None or part.payload is None:
                 continue
@@ -248,7 +253,7 @@ class TraceBuilder(TupleBuilder):
 
     def _adopt_call(self, lane: Lane, row: int, turn: int, part: Part, spot: Spot) -> None:
         """A call that ran before anything said who asked for it, and that a prompt now shows as this turn's."""
-        call = self.trace.calls[row]
+        call = self._call(row)
         lane.unshown.remove(row)
         call.requested = Witness(part.payload, spot.place, spot.pointer + part.pointer, call.step)
         if row in lane.unasked:
@@ -256,7 +261,7 @@ class TraceBuilder(TupleBuilder):
         call.turn, call.index = turn, self._next_index(turn)
         if part.recorded_id and not call.recorded_id:
             call.recorded_id = part.recorded_id
-            lane.calls.setdefault(part.recorded_id, []).append(row)
+            lane.calls.put(part.recorded_id, row)
         lane.unshown.add(row)
 
     def _same_text(self, lane: Lane, message: Message) -> bool:
@@ -304,7 +309,7 @@ class TraceBuilder(TupleBuilder):
     def _unasked_executions(self, lane: Lane) -> None:
         """Where every turn is recorded, a tool of the agent's that ran was asked for."""
         for row in lane.unasked:
-            call = self.trace.calls[row]
+            call = self._call(row)
             if call.boundary is Boundary.TOOL and call.requested is None:
                 message = f"{one_line(call.tool, 60)} ran, and none of the turns, which are all recorded, asked for it"
                 self._contradiction(row, message, Spot(self.trace.place_of(call.step)))

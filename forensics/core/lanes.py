@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,9 +11,9 @@ from forensics.core.pairing import OpenCalls
 from forensics.core.trace import NOWHERE, Boundary, Payload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
-    from forensics.core.trace import Call
+    from forensics.core.trace import Calls
 
 
 class Spot(msgspec.Struct, frozen=True, gc=False):
@@ -65,24 +66,61 @@ class Known(msgspec.Struct, frozen=True, gc=False):
     answers: frozenset[str] = frozenset()
 
 
+class RowsBy:
+    """Calls by a key. They are sorted by it when first asked for: most traces never ask, and an index of lists costs
+    more than all else that is known of a call.
+    """
+
+    def __init__(self, key_of: Callable[[int], Hashable]) -> None:
+        self._key_of = key_of
+        self._rows = array("i")
+        self._index: dict[Hashable, list[int]] | None = None
+
+    def add(self, row: int) -> None:
+        """Note a call under its own key, which must be the same until it is asked for."""
+        if self._index is None:
+            self._rows.append(row)
+        else:
+            self._index.setdefault(self._key_of(row), []).append(row)
+
+    def put(self, key: Hashable, row: int) -> None:
+        """Note a call under a key that is not its own."""
+        self._sorted().setdefault(key, []).append(row)
+
+    def get(self, key: Hashable, default: list[int] | tuple[int, ...] = ()) -> list[int] | tuple[int, ...]:
+        """The calls under a key, in the order in which they were noted."""
+        return self._sorted().get(key, default)
+
+    def __getitem__(self, key: Hashable) -> list[int]:
+        return self._sorted()[key]
+
+    def _sorted(self) -> dict[Hashable, list[int]]:
+        if self._index is None:
+            self._index = {}
+            for row in self._rows:
+                self._index.setdefault(self._key_of(row), []).append(row)
+            self._rows = array("i")
+        return self._index
+
+
 class Lane:
     """One conversation inside a trace: the calls of one agent and the messages that its model was shown. `whole` says
     that every prompt repeats all of it and that every turn and execution has a record of its own.
     """
 
-    def __init__(self, calls: list[Call], agent: str) -> None:
+    def __init__(self, calls: Calls, agent: str) -> None:
         self.agent = agent
         self.history: list[Known] = []
         self.fed = False
         self.compacted = False
         self.whole = False
-        self.turns: list[int] = []
+        self.turns = array("i")
         self.silent: int = NOWHERE
-        self.calls: dict[str, list[int]] = {}
+        self.calls = RowsBy(calls.recorded_id)
         self.unshown = OpenCalls(calls)
         self.unasked: list[int] = []
         self._all_calls = calls
-        self._asked: list[int] = []
+        self._asked = array("i")
         self._unexecuted: OpenCalls | None = None
 
     def ask(self, call: int) -> None:

@@ -16,7 +16,7 @@ from forensics.core.jsonvalue import equal_values, value_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from forensics.core.trace import Call, Payload
+    from forensics.core.trace import Call, Calls, Payload
 
 
 class How(StrEnum):
@@ -67,7 +67,7 @@ class OpenCalls:
     operation is constant, so that a thousand open calls cost what one costs.
     """
 
-    def __init__(self, calls: list[Call]) -> None:
+    def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self._by_id: dict[str, dict[int, Batch]] = {}
         self._open: dict[int, None] = {}
@@ -75,22 +75,22 @@ class OpenCalls:
 
     def add(self, call: int) -> None:
         """A call begins to wait."""
-        one = self._calls[call]
         self._open[call] = None
-        if one.recorded_id:
-            _put(self._by_id, one.recorded_id, one.turn, call)
+        recorded_id = self._calls.recorded_id(call)
+        if recorded_id:
+            _put(self._by_id, recorded_id, self._calls.turn(call), call)
         if self._placed is not None:
             self._place(self._placed, call)
 
     def remove(self, call: int) -> None:
         """A call waits no longer. Its id and turn must be those that it was added with."""
-        one = self._calls[call]
         self._open.pop(call, None)
-        if one.recorded_id:
-            _drop(self._by_id, one.recorded_id, one.turn, call)
+        recorded_id, turn = self._calls.recorded_id(call), self._calls.turn(call)
+        if recorded_id:
+            _drop(self._by_id, recorded_id, turn, call)
         if self._placed is not None:
-            for key in _places(one):
-                _drop(self._placed, key, one.turn, call)
+            for key in _places(self._calls[call]):
+                _drop(self._placed, key, turn, call)
 
     def __iter__(self) -> Iterator[int]:
         """The open calls, in the order in which they were added."""
@@ -146,7 +146,7 @@ def _latest(turns: dict[int, Batch] | None) -> Batch | None:
 
 
 def find_answered(
-    calls: list[Call], waiting: OpenCalls, recorded_id: str | None, tool: str, result: Payload | None
+    calls: Calls, waiting: OpenCalls, recorded_id: str | None, tool: str, result: Payload | None
 ) -> Match | None:
     """The call that a result answers, or None for an orphan."""
     if recorded_id:
@@ -156,7 +156,7 @@ def find_answered(
     return _by_place(calls, waiting.latest(tool, without_id=bool(recorded_id)), How.NAME if tool else How.ORDER, result)
 
 
-def _by_place(calls: list[Call], batch: Batch | None, how: How, result: Payload | None) -> Match | None:
+def _by_place(calls: Calls, batch: Batch | None, how: How, result: Payload | None) -> Match | None:
     if batch is None:
         return None
     first = batch.first()
@@ -171,7 +171,7 @@ COMPARED = 64
 """Calls of one batch up to which a result is compared with each; a larger batch without ids is ambiguous anyway."""
 
 
-def _echoes(calls: list[Call], batch: Batch, result: Payload | None) -> bool:
+def _echoes(calls: Calls, batch: Batch, result: Payload | None) -> bool:
     """Whether what the result repeats of the arguments fits the first call of the batch and no other."""
     fits = [_fit(calls[call], result) for call in batch.calls]
     return fits[0] > 0 and all(fit < 0 for fit in fits[1:])

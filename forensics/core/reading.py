@@ -62,9 +62,16 @@ class EvidenceBuilder:
     a reader that finds its document cut takes it back.
     """
 
-    def __init__(self, evidence: Evidence, *, records_calls: bool, spans_are_complete: bool = False) -> None:
+    def __init__(
+        self,
+        evidence: Evidence,
+        *,
+        records_calls: bool,
+        spans_are_complete: bool = False,
+        text: memoryview | bytes = b"",
+    ) -> None:
         self.evidence = evidence
-        self.places = Places(evidence.index)
+        self.places = Places(evidence.index, text)
         self.counts = Counts()
         self.records_calls = records_calls
         self.dialect: str | None = None

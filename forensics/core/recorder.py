@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from forensics.core.evidence import Basis, Gap
 from forensics.core.findings import Finding, finding
-from forensics.core.lanes import Spot
+from forensics.core.lanes import RowsBy, Spot
 from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE, Call, Payload, Places, StepKind, Trace
 
@@ -35,13 +35,14 @@ class Recorder:
         self.result_count = 0
         self.model_calls = 0
         self._lanes: dict[str, Lane] = {}
-        self._turn_rows = array("q")
+        self._turn_rows = array("i")
         self._inherited: set[int] = set()
         self._unasked = 0
-        self._only_asked: dict[str, int] = {}
-        self._rows_of: dict[int, list[int]] = {}
+        self._asked_by = array("i")  # by call, the turn that asked for it first
+        self._by_id = RowsBy(self.trace.calls.recorded_id)
+        self._by_turn = RowsBy(self._asked_by.__getitem__)
         self._other_ids_failed = 0
-        self._asked_in = array("q")
+        self._asked_in = array("i")
 
     def step(
         self,
@@ -59,8 +60,11 @@ class Recorder:
         trace = self.trace
         add = trace.strings.add
         pointer = add(spot.pointer) if spot.pointer else 0  # as nearly always
-        numbers = (kind, add(name), add(agent), spot.at, spot.place, pointer, call, turn, parent)
-        return trace.add_step(numbers, payload)
+        numbers = (kind, add(name), add(agent), spot.place, pointer, call, turn, parent)
+        return trace.add_step(numbers, spot.at, payload)
+
+    def _call(self, row: int) -> Call:
+        return Call(self.trace.calls, row)
 
     def note(self, found: Finding) -> None:
         """Add a finding to the trace."""
@@ -82,7 +86,7 @@ class Recorder:
         call.block(code, told or _TWO_WAYS)
 
     def _contradiction(self, row: int, message: str, spot: Spot) -> None:
-        call = self.trace.calls[row]
+        call = self._call(row)
         fresh = not any(b.code == "inconsistent_tuple" for b in call.blocks)
         call.block("inconsistent_tuple", message)
         if fresh:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import islice
-from sys import intern
 
 from forensics.core.agreement import Rung, agree, compare_arguments, is_bare, is_cut_of
 from forensics.core.evidence import Basis
@@ -70,12 +69,12 @@ class TupleBuilder(Recorder):
     ) -> int:
         """The model asked for a call; returns its row in `trace.calls`."""
         row = self._new_call(lane, tool, turn, self._next_index(turn), recorded_id, boundary, server)
-        call = self.trace.calls[row]
-        call.freeform = freeform
-        step = call.step = self.step(
+        call = self._call(row)
+        if freeform:
+            call.freeform = True
+        call.step = call.requested = self.step(
             StepKind.TOOL_CALL, spot, name=tool, agent=lane.agent, payload=arguments, call=row, turn=turn
         )
-        call.requested = Witness(arguments, spot.place, spot.pointer, step)
         lane.ask(row)
         if tainted:
             self._tainted(call, tainted)
@@ -99,14 +98,13 @@ class TupleBuilder(Recorder):
         server: str | None,
     ) -> int:
         recorded_id = recorded_id or None
-        self.trace.calls.append(Call(intern(tool), turn, index, recorded_id, lane.agent, server, boundary))
-        row = len(self.trace.calls) - 1
-        self._rows_of.setdefault(turn, []).append(row)
+        add = self.trace.calls.add
+        row = add(tool, turn, index, recorded_id, agent=lane.agent, server=server, boundary=boundary)
+        self._asked_by.append(turn)
+        self._by_turn.add(row)
         if recorded_id:
-            lane.calls.setdefault(recorded_id, []).append(row)
-            known = self._only_asked.setdefault(recorded_id, row)
-            if known != row:
-                self._only_asked[recorded_id] = NOWHERE
+            lane.calls.add(row)
+            self._by_id.add(row)
         return row
 
     # what ran --------------------------------------------------------------------------------------------------------
@@ -146,7 +144,7 @@ class TupleBuilder(Recorder):
         return max(islice(batch.calls, COMPARED), key=lambda row: (self._fit(row, ran), -row))
 
     def _fit(self, row: int, ran: Execution) -> int:
-        asked = self.trace.calls[row].requested
+        asked = self._call(row).requested
         if asked is None or asked.payload is None or ran.arguments is None:
             return 1
         change = compare_arguments(asked.payload, ran.arguments)
@@ -156,11 +154,10 @@ class TupleBuilder(Recorder):
         row = self._new_call(
             lane, ran.tool, NOWHERE, self._next_index(NOWHERE), ran.recorded_id, ran.boundary, ran.server
         )
-        call = self.trace.calls[row]
-        call.step = self.step(
+        call = self._call(row)
+        call.step = call.executed = self.step(
             StepKind.TOOL_CALL, ran.spot, name=ran.tool, agent=lane.agent, payload=ran.arguments, call=row
         )
-        call.executed = Witness(ran.arguments, ran.spot.place, ran.spot.pointer, call.step)
         lane.unshown.add(row)
         lane.unasked.append(row)
         return row
@@ -170,9 +167,9 @@ class TupleBuilder(Recorder):
         asked for. Which of the two results a rerun would give can't be told, so neither is injectable (CONTRACT:
         injectable). Returns its row.
         """
-        first = self.trace.calls[row]
+        first = self._call(row)
         again = self._unasked_call(lane, ran)
-        call = self.trace.calls[again]
+        call = self._call(again)
         call.again_of = row if first.again_of < 0 else first.again_of
         lane.unasked.remove(again)
         lane.unshown.remove(again)
@@ -184,12 +181,12 @@ class TupleBuilder(Recorder):
 
     def _compare_names(self, row: int, tool: str, did: str, spot: Spot) -> None:
         """One id, two tools: the records tell of different calls. Prefixes of a harness or server are no difference."""
-        asked = self.trace.calls[row].tool
+        asked = self._call(row).tool
         if tool and tool != asked and not same_tool(asked, tool):
             self._contradiction(row, f"the model asked for {one_line(asked, 60)}, and {one_line(tool, 60)} {did}", spot)
 
     def _compare_arguments(self, row: int, ran: Execution) -> None:
-        call = self.trace.calls[row]
+        call = self._call(row)
         asked = call.requested
         if asked is None or asked.payload is None or ran.arguments is None:
             return
@@ -208,7 +205,7 @@ class TupleBuilder(Recorder):
             self._arguments_added(row, change.added, ran.spot)
 
     def _arguments_added(self, row: int, added: tuple[str, ...], spot: Spot) -> None:
-        call = self.trace.calls[row]
+        call = self._call(row)
         names = ", ".join(one_line(k, 40) for k in added)
         message = f"{one_line(call.tool, 60)} ran with arguments that the harness added to those asked for: {names}"
         self.note(
@@ -216,7 +213,7 @@ class TupleBuilder(Recorder):
         )
 
     def _answer_from_span(self, lane: Lane, row: int, ran: Execution) -> None:
-        call = self.trace.calls[row]
+        call = self._call(row)
         call.executed = Witness(_named_arguments(call, ran), ran.spot.place, ran.spot.pointer, call.step)
         call.start, call.end, call.ended = ran.start, ran.end, ran.ended
         call.server = call.server or ran.server
@@ -227,7 +224,8 @@ class TupleBuilder(Recorder):
         if ran.result is not None or ran.error is not None:
             answer = ran.answer or ran.spot
             self._add_result_step(lane, row, ran.result if ran.result is not None else ran.error, answer)
-            call.returned = Witness(ran.result, answer.place, answer.pointer, call.result_step)
+            nothing = Witness(None, answer.place, answer.pointer, call.result_step)
+            call.returned = nothing if ran.result is None else call.result_step
         call.outcome, call.absence = _outcome(ran)
         if ran.tainted:
             self._tainted(call, ran.tainted)
@@ -235,7 +233,7 @@ class TupleBuilder(Recorder):
             self._contradiction(row, dispute, ran.spot)
 
     def _add_result_step(self, lane: Lane, row: int, payload: Payload | None, spot: Spot) -> None:
-        call = self.trace.calls[row]
+        call = self._call(row)
         at = spot if call.end < 0 else Spot(spot.place, spot.pointer, call.end)
         call.result_step = self.step(
             StepKind.TOOL_RESULT, at, name=call.tool, agent=lane.agent, payload=payload, call=row, turn=call.turn
@@ -271,34 +269,32 @@ class TupleBuilder(Recorder):
         self._compare_names(row, tool, "answered", spot)
         said = _said(failed=failed, denied=denied, unsettled=unsettled)
         self._answer_from_prompt(lane, row, payload, spot, said)
-        call = self.trace.calls[row]
+        call = self._call(row)
         call.pairing = Basis.RECORDED if match.how is How.ID else Basis.DERIVED
         if tainted:
             self._tainted(call, tainted)
         return row
 
     def _answer_from_prompt(self, lane: Lane, row: int, payload: Payload | None, spot: Spot, said: Outcome) -> None:
-        call = self.trace.calls[row]
+        call = self._call(row)
         if call.shown is not None:
             self._compare_with_earlier(row, call.shown, payload, spot)
-            return
-        call.shown = Witness(payload, spot.place, spot.pointer)
-        if call.executed is None:
+        elif call.executed is None:
             self._first_answer(lane, row, payload, spot, said)
         else:
+            call.shown = Witness(payload, spot.place, spot.pointer)
             self._compare_results(row, payload, spot)
 
     def _first_answer(self, lane: Lane, row: int, payload: Payload | None, spot: Spot, said: Outcome) -> None:
-        call = self.trace.calls[row]
+        call = self._call(row)
         self._add_result_step(lane, row, payload, spot)
-        if call.shown is not None:
-            call.shown.step = call.result_step
+        call.shown = call.result_step
         call.outcome, call.absence = said, None
         if payload is None:
             call.outcome, call.absence = Outcome.ABSENT, Absence.NOT_CAPTURED
 
     def _compare_results(self, row: int, payload: Payload | None, spot: Spot) -> None:
-        call = self.trace.calls[row]
+        call = self._call(row)
         returned = call.returned.payload if call.returned is not None else None
         told = returned if returned is not None else call.error
         if payload is None:
@@ -325,7 +321,7 @@ class TupleBuilder(Recorder):
         """A result for a call that has one already: the same again, another story, or an orphan."""
         earlier = lane.calls.get(recorded_id or "", [])
         for row in reversed(earlier):
-            shown = self.trace.calls[row].shown
+            shown = self._call(row).shown
             if shown is not None:
                 self._compare_with_earlier(row, shown, payload, spot)
                 return row
@@ -335,7 +331,7 @@ class TupleBuilder(Recorder):
     def _compare_with_earlier(self, row: int, shown: Witness, payload: Payload | None, spot: Spot) -> None:
         if shown.payload is None or payload is None or agree(shown.payload, payload) is not None:
             return
-        call = self.trace.calls[row]
+        call = self._call(row)
         message = f"{one_line(call.tool, 60)} has two results: {brief(shown.payload)}, and later {brief(payload)}"
         self.note(finding("conflicting_results", message, steps=(call.step,), locators=(self._locator(spot),)))
         call.block("conflicting_results", message)
@@ -351,7 +347,7 @@ class TupleBuilder(Recorder):
         self.gap("orphan_result", message, spot)
 
     def _ambiguous(self, batch: Batch) -> None:
-        calls = [self.trace.calls[row] for row in batch.take_fresh()]
+        calls = [self._call(row) for row in batch.take_fresh()]
         if not calls:
             return
         names = ", ".join(f"{c.occurrence} {one_line(c.tool, 40)}" for c in calls[:_NAMED])

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from forensics.core.findings import Finding
     from forensics.core.handles import Handle
     from forensics.core.policy import Policy
-    from forensics.core.trace import Call
+    from forensics.core.trace import Call, Calls
     from forensics.core.verdict import Reason, Verdict
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - UTC throughout; without a zone it is written four times as fast
@@ -83,28 +83,12 @@ class Numbering:
 
     def __init__(self, examined: Sequence[Examined]) -> None:
         self.base: dict[int, int] = {}
-        self._count: dict[str, int] = {}
-        self._names: dict[int, str] = {}
-        seen: dict[str, int] = {}
         self._analyses = analyses = [a for one in examined for a in one.analyses]
-        for analysis in analyses:
-            for call in analysis.trace.calls:
-                if call.recorded_id:
-                    self._count[call.recorded_id] = self._count.get(call.recorded_id, 0) + 1
         step = 0
         for analysis in analyses:
             self.base[id(analysis.trace)] = step
             step += len(analysis.trace)
-            for call in analysis.trace.calls:
-                self._names[id(call)] = self._name(call, seen)
-
-    def _name(self, call: Call, seen: dict[str, int]) -> str:
-        if not call.recorded_id:
-            return call.occurrence
-        if self._count[call.recorded_id] == 1:
-            return spell_surrogates(call.recorded_id)
-        seen[call.recorded_id] = seen.get(call.recorded_id, 0) + 1
-        return f"{spell_surrogates(call.recorded_id)}#{seen[call.recorded_id]}"
+        self._numbers = _numbers_of_repeated([analysis.trace.calls for analysis in analyses])
 
     def first(self, analysis: TraceAnalysis) -> int:
         """The number of a trace's first step in the document."""
@@ -116,7 +100,32 @@ class Numbering:
 
     def name(self, call: Call) -> str:
         """The name of a call in lists: its id, `id#n` where the id names several, its occurrence where it has none."""
-        return self._names[id(call)]
+        recorded_id = call.recorded_id
+        if not recorded_id:
+            return call.occurrence
+        number = self._numbers.get((id(call.calls), call.row))
+        return spell_surrogates(recorded_id) + ("" if number is None else f"#{number}")
+
+
+def _numbers_of_repeated(traces: Sequence[Calls]) -> dict[tuple[int, int], int]:
+    """By calls and row, how often its id stood up to there, of the ids that stand more than once."""
+    seen: set[str] = set()
+    several: dict[str, int] = {}
+    for calls in traces:
+        for row in range(len(calls)):
+            recorded_id = calls.recorded_id(row)
+            if recorded_id in seen:
+                several[recorded_id] = 0
+            elif recorded_id:
+                seen.add(recorded_id)
+    found = {}
+    for calls in traces if several else ():
+        for row in range(len(calls)):
+            recorded_id = calls.recorded_id(row)
+            if recorded_id in several:
+                several[recorded_id] += 1
+                found[id(calls), row] = several[recorded_id]
+    return found
 
 
 def audit_document(examined: Sequence[Examined], policy: Policy, rules_digest: str) -> AuditDocument:

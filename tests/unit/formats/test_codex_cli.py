@@ -14,7 +14,7 @@ from forensics.errors import CorruptEvidenceError
 from tests.unit.formats.conftest import read_evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from forensics.core.reading import Reading
@@ -66,7 +66,7 @@ def reading(tmp_path: Path) -> Callable[..., Reading]:
     return read
 
 
-def calls(reading: Reading) -> list[Call]:
+def calls(reading: Reading) -> Sequence[Call]:
     (trace,) = reading.traces
     return trace.calls
 

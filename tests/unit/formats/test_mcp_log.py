@@ -16,6 +16,7 @@ from forensics.errors import ForensicsError, UnknownFormatError
 from tests.unit.formats.conftest import read_evidence
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from forensics.core.trace import Call
@@ -51,7 +52,7 @@ def log(tmp_path: Path, *lines: Fields | list[Fields] | bytes) -> Path:
     return path
 
 
-def calls(path: Path) -> list[Call]:
+def calls(path: Path) -> Sequence[Call]:
     (trace,) = load(path)
     return trace.calls
 

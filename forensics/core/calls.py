@@ -1,0 +1,411 @@
+"""What is known of each call? The call occurrences of a trace in columns, and a small view of each of them.
+
+What nearly every call has is a number in a row of numbers; what few have stands in a dictionary. A record of a call
+that is a step of the trace, as most are, is no more than the number of that step.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+import msgspec
+
+from forensics.core.evidence import Basis
+from forensics.core.payloads import Payload, Payloads
+from forensics.core.places import NOWHERE
+from forensics.core.strings import Texts
+
+if TYPE_CHECKING:
+    from forensics.core.strings import Strings
+    from forensics.core.trace import Trace
+
+_T = TypeVar("_T")
+
+
+class Boundary(StrEnum):
+    """What kind of thing a boundary call reaches (CONTRACT: boundary call)."""
+
+    TOOL = "tool"
+    PROVIDER_TOOL = "provider_tool"
+    SUB_AGENT = "sub_agent"
+    RETRIEVER = "retriever"
+    MEMORY = "memory"
+    HTTP = "http"
+    DATABASE = "database"
+    MESSAGING = "messaging"
+
+
+class Outcome(StrEnum):
+    """What is known of how a call ended. A timeout is indeterminate, never "no effect"."""
+
+    RECORDED = "recorded"
+    FAILED = "failed"
+    DENIED = "denied"
+    ABSENT = "absent"
+    INDETERMINATE = "indeterminate"
+
+
+class Absence(StrEnum):
+    """Why an outcome is absent."""
+
+    NOT_CAPTURED = "not captured"
+    REDACTED = "redacted"
+    TRUNCATED = "truncated"
+    STREAMED = "streamed"
+    UNANSWERED = "unanswered"
+
+
+class Witness(msgspec.Struct, frozen=True, gc=False):
+    """One record of one half of a tuple: its payload (None: not captured) and the step or place where it stands."""
+
+    payload: Payload | None
+    place: int
+    pointer: str
+    step: int = NOWHERE
+
+
+class Block(msgspec.Struct, frozen=True, gc=False):
+    """One thing that makes a call not injectable: a code of the contract and a sentence."""
+
+    code: str
+    message: str
+
+
+# the columns, and how a view reads and writes them -------------------------------------------------------------------
+
+_NUMBERS = (
+    "tool", "turn", "index", "id", "agent", "server", "step", "result_step",
+    "requested", "executed", "returned", "shown", "error", "agreement",
+)  # fmt: skip
+_WIDTH = len(_NUMBERS)
+_AT = {name: at for at, name in enumerate(_NUMBERS)}
+_KINDS = ("boundary", "outcome", "absence", "pairing", "ended", "returned_is_cut", "freeform")
+_DEPTH = len(_KINDS)
+_BESIDE = -2  # this and below: a record that is no step, by its number
+_BESIDE_WIDTH = 4  # numbers of such a record: its payload, place, pointer and step
+_TIMES = 2  # start and end
+
+
+class _Number:
+    """A number of a call."""
+
+    def __init__(self, name: str) -> None:
+        self._at = _AT[name]
+
+    def __get__(self, call: Call, owner: object) -> int:
+        return call.calls.numbers[call.row * _WIDTH + self._at]
+
+    def __set__(self, call: Call, value: int) -> None:
+        call.calls.numbers[call.row * _WIDTH + self._at] = value
+
+
+class _Time:
+    """A time of a call in nanoseconds since the epoch; -1 where it has none."""
+
+    def __init__(self, at: int) -> None:
+        self._at = at
+
+    def __get__(self, call: Call, owner: object) -> int:
+        at = call.row * _TIMES + self._at
+        return call.calls.times[at] if at < len(call.calls.times) else NOWHERE
+
+    def __set__(self, call: Call, value: int) -> None:
+        times, at = call.calls.times, call.row * _TIMES + self._at
+        if at >= len(times):
+            if value == NOWHERE:
+                return
+            times.extend([NOWHERE] * ((call.row + 1) * _TIMES - len(times)))
+        times[at] = value
+
+
+class _Text:
+    """A text that many calls share, or None."""
+
+    def __init__(self, name: str) -> None:
+        self._at = _AT[name]
+
+    def __get__(self, call: Call, owner: object) -> str | None:
+        number = call.calls.numbers[call.row * _WIDTH + self._at]
+        return None if number < 0 else call.calls.strings[number]
+
+    def __set__(self, call: Call, value: str | None) -> None:
+        call.calls.numbers[call.row * _WIDTH + self._at] = NOWHERE if value is None else call.calls.strings.add(value)
+
+
+class _Kind(Generic[_T]):
+    """One of a few values, in a byte."""
+
+    def __init__(self, name: str, values: Iterable[_T]) -> None:
+        self._at = _KINDS.index(name)
+        self._values = tuple(values)
+        self._numbers = {value: number for number, value in enumerate(self._values)}
+
+    def __get__(self, call: Call, owner: object) -> _T:
+        return self._values[call.calls.kinds[call.row * _DEPTH + self._at]]
+
+    def __set__(self, call: Call, value: _T) -> None:
+        call.calls.kinds[call.row * _DEPTH + self._at] = self._numbers[value]
+
+
+class _Rare(Generic[_T]):
+    """What few calls have; the others have the usual value."""
+
+    def __init__(self, usual: _T) -> None:
+        self._usual = usual
+
+    def __set_name__(self, owner: object, name: str) -> None:
+        self._name = name
+
+    def __get__(self, call: Call, owner: object) -> _T:
+        found: _T = call.calls.rare(self._name).get(call.row, self._usual)
+        return found
+
+    def __set__(self, call: Call, value: _T) -> None:
+        if value != self._usual or call.row in call.calls.rare(self._name):
+            call.calls.rare(self._name)[call.row] = value
+
+
+class _Record:
+    """One record of one half of the tuple, or None."""
+
+    def __init__(self, name: str) -> None:
+        self._at = _AT[name]
+
+    def __get__(self, call: Call, owner: object) -> Witness | None:
+        return call.calls.witness(call.calls.numbers[call.row * _WIDTH + self._at])
+
+    def __set__(self, call: Call, value: Witness | int) -> None:
+        """A record, or the step that it is."""
+        number = value if isinstance(value, int) else call.calls.beside(value)
+        call.calls.numbers[call.row * _WIDTH + self._at] = number
+
+
+_UNPAIRED = bytes((
+    0, list(Outcome).index(Outcome.ABSENT), 1 + list(Absence).index(Absence.UNANSWERED), 0, 0, 0, 0,
+))  # fmt: skip
+
+
+class Call:
+    """One call occurrence: a view of its row. Filled while the trace is built and only read after that.
+
+    Up to three records tell one tuple: what the model `requested`, what the tool span `executed`, and the result as
+    the next prompt has `shown` it. `turn` and `index` are its identity (`turn` is -1 where no turn asked);
+    `recorded_id` is evidence. `freeform` says that its arguments may be any text, by the tool's kind. `again_of` is the
+    row of the call that this one executes once more on another branch (-1: of none).
+    """
+
+    __slots__ = ("calls", "row")
+
+    def __init__(self, calls: Calls, row: int) -> None:
+        self.calls = calls
+        self.row = row
+
+    turn = _Number("turn")
+    index = _Number("index")
+    step = _Number("step")
+    result_step = _Number("result_step")
+    server = _Text("server")
+    agreement = _Text("agreement")
+    requested = _Record("requested")
+    executed = _Record("executed")
+    returned = _Record("returned")
+    shown = _Record("shown")
+    boundary: _Kind[Boundary] = _Kind("boundary", Boundary)
+    outcome: _Kind[Outcome] = _Kind("outcome", Outcome)
+    absence: _Kind[Absence | None] = _Kind("absence", (None, *Absence))
+    pairing: _Kind[Basis] = _Kind("pairing", Basis)
+    ended: _Kind[bool] = _Kind("ended", (False, True))
+    returned_is_cut: _Kind[bool] = _Kind("returned_is_cut", (False, True))
+    freeform: _Kind[bool] = _Kind("freeform", (False, True))
+    start = _Time(0)
+    end = _Time(1)
+    added: _Rare[tuple[str, ...]] = _Rare(())
+    disposition: _Rare[str | None] = _Rare(None)
+    blocks: _Rare[tuple[Block, ...]] = _Rare(())
+    again_of: _Rare[int] = _Rare(NOWHERE)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Call) and self.calls is other.calls and self.row == other.row
+
+    def __hash__(self) -> int:
+        return self.row
+
+    @property
+    def tool(self) -> str:
+        """The tool's name as it was recorded."""
+        return self.calls.tool(self.row)
+
+    @property
+    def agent(self) -> str:
+        """The agent that called."""
+        return self.calls.strings[self.calls.numbers[self.row * _WIDTH + _AGENT]]
+
+    @property
+    def recorded_id(self) -> str | None:
+        """The id by which the records name the call."""
+        return self.calls.recorded_id(self.row)
+
+    @recorded_id.setter
+    def recorded_id(self, value: str | None) -> None:
+        self.calls.numbers[self.row * _WIDTH + _ID] = NOWHERE if value is None else self.calls.ids.add(value)
+
+    @property
+    def error(self) -> Payload | None:
+        """What a tool span says went wrong."""
+        number = self.calls.numbers[self.row * _WIDTH + _ERROR]
+        return None if number < 0 else self.calls.payloads[number]
+
+    @error.setter
+    def error(self, payload: Payload | None) -> None:
+        number = NOWHERE if payload is None else self.calls.payloads.add(payload, NOWHERE)
+        self.calls.numbers[self.row * _WIDTH + _ERROR] = number
+
+    def block(self, code: str, message: str) -> None:
+        """Mark it as not injectable, with the reason; each code once."""
+        if not any(block.code == code for block in self.blocks):
+            self.blocks = (*self.blocks, Block(code, message))
+
+    @property
+    def occurrence(self) -> str:
+        """`turn.index`, or `-.index` for a call that no turn asked for."""
+        return f"{'-' if self.turn < 0 else self.turn}.{self.index}"
+
+    @property
+    def arguments(self) -> Payload | None:
+        """The arguments that reached the tool: the executed ones, else those that the model asked for."""
+        return self.calls.first_payload(self.row, _ARGUMENTS)
+
+    @property
+    def result(self) -> Payload | None:
+        """The result that a rerun would inject: what the tool returned, else what the model was shown, or the error."""
+        found = self.calls.first_payload(self.row, _AS_SHOWN if self.returned_is_cut else _AS_RETURNED)
+        return self.error if found is None else found
+
+    @property
+    def answered(self) -> bool:
+        """Whether anything says how the call ended."""
+        return self.outcome is not Outcome.ABSENT or self.absence is not Absence.UNANSWERED
+
+
+_TOOL, _TURN, _ID, _AGENT, _ERROR = (_AT[name] for name in ("tool", "turn", "id", "agent", "error"))
+_ARGUMENTS = (_AT["executed"], _AT["requested"])
+_AS_RETURNED, _AS_SHOWN = (_AT["returned"], _AT["shown"]), (_AT["shown"], _AT["returned"])
+
+
+class Calls(Sequence[Call]):
+    """The call occurrences of one trace, in order. `numbers`, `kinds` and `times` are what each call has, row after
+    row; `payloads` those of records that are no step.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.strings: Strings = trace.strings
+        self.ids = Texts()
+        self.numbers = array("i")
+        self.kinds = bytearray()
+        self.times = array("q")
+        self.payloads = Payloads(trace.places)
+        self._trace = trace
+        self._beside = array("i")
+        self._rare: dict[str, dict[int, Any]] = {}
+
+    def __len__(self) -> int:
+        return len(self.kinds) // _DEPTH
+
+    @overload
+    def __getitem__(self, row: int) -> Call: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[Call]: ...
+    def __getitem__(self, row: int | slice) -> Call | list[Call]:
+        if isinstance(row, slice):
+            return [Call(self, one) for one in range(*row.indices(len(self)))]
+        return Call(self, range(len(self))[row])
+
+    def __iter__(self) -> Iterator[Call]:
+        row = 0
+        while row < len(self):
+            yield Call(self, row)
+            row += 1
+
+    def add(
+        self,
+        tool: str,
+        turn: int,
+        index: int,
+        recorded_id: str | None,
+        *,
+        agent: str = "",
+        server: str | None = None,
+        boundary: Boundary = Boundary.TOOL,
+    ) -> int:
+        """Add a call of which nothing is known yet but who asked for it; returns its row."""
+        row = len(self)
+        add = self.strings.add
+        known = NOWHERE if recorded_id is None else self.ids.add(recorded_id)
+        at = NOWHERE if server is None else add(server)
+        self.numbers.extend((add(tool), turn, index, known, add(agent), at, *_NOTHING))
+        self.kinds += _UNPAIRED
+        if boundary is not Boundary.TOOL:
+            Call(self, row).boundary = boundary
+        return row
+
+    def tool(self, row: int) -> str:
+        """The tool of a call."""
+        return self.strings[self.numbers[row * _WIDTH + _TOOL]]
+
+    def turn(self, row: int) -> int:
+        """The turn that asked for a call."""
+        return self.numbers[row * _WIDTH + _TURN]
+
+    def recorded_id(self, row: int) -> str | None:
+        """The id of a call, or None."""
+        number = self.numbers[row * _WIDTH + _ID]
+        return None if number < 0 else self.ids[number]
+
+    def column(self, name: str) -> array[int]:
+        """One number of every call: turn, step, result_step, or the tool as a number of `strings`."""
+        return self.numbers[_AT[name] :: _WIDTH]
+
+    def rare(self, name: str) -> dict[int, Any]:
+        """By row, what few calls have."""
+        return self._rare.setdefault(name, {})
+
+    def witness(self, number: int) -> Witness | None:
+        """The record of that number: a step, or one that is none."""
+        if number >= 0:
+            trace = self._trace
+            return Witness(trace.payload[number], trace.place_of(number), trace.pointer_of(number), number)
+        if number > _BESIDE:
+            return None
+        payload, place, pointer, step = self._numbers_beside(number)
+        said = None if payload < 0 else self.payloads[payload]
+        return Witness(said, place, self.strings[pointer], step)
+
+    def beside(self, witness: Witness) -> int:
+        """Keep a record that is no step; returns its number."""
+        payload = NOWHERE if witness.payload is None else self.payloads.add(witness.payload, witness.place)
+        number = _BESIDE - len(self._beside) // _BESIDE_WIDTH
+        self._beside.extend((payload, witness.place, self.strings.add(witness.pointer), witness.step))
+        return number
+
+    def first_payload(self, row: int, halves: Iterable[int]) -> Payload | None:
+        """The payload of the first of these records that has one."""
+        for half in halves:
+            number = self.numbers[row * _WIDTH + half]
+            found = None
+            if number >= 0:
+                found = self._trace.payload[number]
+            elif number <= _BESIDE and (payload := self._numbers_beside(number)[0]) >= 0:
+                found = self.payloads[payload]
+            if found is not None:
+                return found
+        return None
+
+    def _numbers_beside(self, number: int) -> array[int]:
+        begin = (_BESIDE - number) * _BESIDE_WIDTH
+        return self._beside[begin : begin + _BESIDE_WIDTH]
+
+
+_NOTHING = (NOWHERE,) * (_WIDTH - _AT["step"])

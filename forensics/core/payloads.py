@@ -1,0 +1,89 @@
+"""What do the records of a trace say? Payloads by number: an offset and a length into the evidence where they stand
+there, so that a payload costs a few bytes beside the mapped file however long it is (docs/adr/0002).
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, overload
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from forensics.core.places import Places
+
+Payload = msgspec.Raw
+
+_NONE, _KEPT = -1, -2  # instead of an offset
+_SEARCHED = 1 << 16  # bytes of a record: in a longer one, where many payloads may stand, none is looked for
+
+
+class Payloads:
+    """A list of payloads, each None or a JSON text. What does not stand in its record as it is told (a text out of a
+    text, a value of our own making) is kept.
+    """
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._offset = array("q")
+        self._length = array("i")
+        self._kept: dict[int, Payload] = {}
+        self._record = (-1, 0, b"")  # the record looked at last: its place, offset and text
+
+    def __len__(self) -> int:
+        return len(self._offset)
+
+    @property
+    def kept(self) -> int:
+        """How many do not stand in the evidence as they are told."""
+        return len(self._kept)
+
+    def add(self, payload: Payload | None, place: int) -> int:
+        """Note what the record at a place says; returns its number."""
+        number = len(self._offset)
+        if payload is None:
+            self._offset.append(_NONE)
+            self._length.append(0)
+            return number
+        known, start, text = self._record
+        if known != place:
+            start, text = self._look_at(place)
+        at = text.find(payload)  # equal bytes are the payload, whichever of them were meant
+        if at < 0:
+            self._kept[number] = payload
+        self._offset.append(start + at if at >= 0 else _KEPT)
+        self._length.append(len(payload) if at >= 0 else 0)
+        return number
+
+    def _look_at(self, place: int) -> tuple[int, bytes]:
+        """The offset and the text of the record at a place; no text where none is to be looked at."""
+        start, length = self._places.bounds(place) if place >= 0 else (_NONE, 0)
+        text = bytes(self._places.text[start : start + length]) if start >= 0 and length <= _SEARCHED else b""
+        self._record = (place, start, text)
+        return start, text
+
+    @overload
+    def __getitem__(self, number: int) -> Payload | None: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Payload | None]: ...
+    def __getitem__(self, number: int | slice) -> Payload | list[Payload | None] | None:
+        if isinstance(number, slice):
+            return [self[one] for one in range(*number.indices(len(self)))]
+        number = range(len(self))[number]
+        offset = self._offset[number]
+        if offset >= 0:
+            return Payload(self._places.text[offset : offset + self._length[number]])
+        return None if offset == _NONE else self._kept[number]
+
+    def __setitem__(self, number: int, payload: Payload | None) -> None:
+        number = range(len(self))[number]
+        self._kept.pop(number, None)
+        self._offset[number] = _NONE
+        if payload is not None:
+            self._offset[number] = _KEPT
+            self._kept[number] = payload
+
+    def __iter__(self) -> Iterator[Payload | None]:
+        return map(self.__getitem__, range(len(self)))

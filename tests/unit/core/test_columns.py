@@ -1,0 +1,148 @@
+"""Steps, calls and payloads are columns: what is put in comes out, whichever way it is kept."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from forensics.core.build import Execution, Spot, TraceBuilder
+from forensics.core.evidence import Basis
+from forensics.core.lanes import RowsBy
+from forensics.core.payloads import Payloads
+from forensics.core.places import Places
+from forensics.core.strings import Texts
+from forensics.core.trace import Absence, Boundary, Call, Outcome, StepKind, Trace, Witness
+
+RECORD = b'{"args":{"id":"pg_8812"},"text":"pg_8812"}'
+
+
+def raw(text: bytes) -> msgspec.Raw:
+    return msgspec.Raw(text)
+
+
+@pytest.fixture
+def places() -> Places:
+    return Places(0, b"before\n" + RECORD + b"\nafter")
+
+
+def test_a_payload_of_its_record_is_kept_as_a_place_in_it(places: Places) -> None:
+    record = places.add(line=2, offset=7, length=len(RECORD))
+    payloads = Payloads(places)
+    assert payloads.add(raw(b'{"id":"pg_8812"}'), record) == 0
+    assert payloads.add(raw(b'"pg_8812"'), record) == 1
+    assert [bytes(p or b"") for p in payloads] == [b'{"id":"pg_8812"}', b'"pg_8812"']
+    assert payloads.kept == 0
+
+
+def test_a_payload_that_does_not_stand_in_its_record_is_kept(places: Places) -> None:
+    record = places.add(line=2, offset=7, length=len(RECORD))
+    payloads = Payloads(places)
+    told = [raw(b'"before"'), None, raw(b'"after"')]
+    assert [payloads.add(one, at) for one, at in zip(told, (record, record, -1), strict=True)] == [0, 1, 2]
+    assert list(payloads) == told
+    assert payloads[-1] == told[2]
+    assert payloads[1:] == told[1:]
+
+
+def test_a_payload_can_be_replaced_and_taken_out(places: Places) -> None:
+    payloads = Payloads(places)
+    payloads.add(raw(b'"pg_8812"'), places.add(offset=7, length=len(RECORD)))
+    payloads[0] = raw(b'"other"')
+    assert payloads[0] == raw(b'"other"')
+    payloads[0] = None
+    assert list(payloads) == [None]
+    with pytest.raises(IndexError):
+        payloads[1]
+
+
+def test_a_payload_is_not_looked_for_in_a_record_so_long_that_many_may_stand_in_it() -> None:
+    text = b'"' + b"x" * (1 << 17) + b'"'
+    places = Places(0, text)
+    payloads = Payloads(places)
+    payloads.add(raw(b'"'), places.add(offset=0, length=len(text)))
+    assert payloads.kept == 1
+    assert payloads[0] == raw(b'"')
+
+
+def test_texts_come_back_as_they_were_lone_surrogates_too() -> None:
+    texts = Texts()
+    told = ["", "call_1", "pg\udc80", "ünï", ""]
+    assert [texts.add(one) for one in told] == list(range(5))
+    assert [texts[number] for number in range(len(texts))] == told
+
+
+def test_steps_are_the_same_before_and_after_they_are_parted_into_columns() -> None:
+    trace = Trace("t", Places(0), "test")
+    place = trace.places.add(line=1, offset=0, length=1)
+    pointer = trace.strings.add("/a")
+    for number in range(10_000):
+        trace.add_step((StepKind.USER, 0, 0, place, pointer, -1, number, -1), number, None)
+    before = [trace.step(row) for row in (0, 5_000, 9_999)]
+    assert [trace.pointer_of(row) for row in (0, 9_999)] == ["/a", "/a"]
+    trace.close()
+    assert [trace.step(row) for row in (0, 5_000, 9_999)] == before
+    assert [step.turn for step in before] == [step.at for step in before] == [0, 5_000, 9_999]
+
+
+def test_a_call_is_a_view_of_what_is_known_of_it() -> None:
+    build = TraceBuilder("t", Places(0), "test")
+    spot = Spot(build.trace.places.add(line=1, offset=0, length=1), "/call")
+    lane = build.lane("", "agent")
+    turn = build.turn(lane, spot)
+    row = build.request(lane, turn, "pay", "c1", raw(b'{"sum":9}'), spot, server="bank", boundary=Boundary.HTTP)
+    call = build.trace.calls[row]
+    assert (call.tool, call.agent, call.server, call.boundary, call.recorded_id) == (
+        "pay", "agent", "bank", Boundary.HTTP, "c1",
+    )  # fmt: skip
+    assert (call.occurrence, call.start, call.end, call.again_of, call.pairing) == ("0.0", -1, -1, -1, Basis.RECORDED)
+    assert str(call.absence) == Absence.UNANSWERED
+    assert not call.ended
+    assert not call.answered
+    assert call.requested == Witness(raw(b'{"sum":9}'), spot.place, "/call", call.step)
+    assert not call.result
+    build.execute(
+        lane, Execution("pay", spot, "c1", raw(b'{"sum":9}'), error=raw(b'"no"'), status="error", start=5, end=9)
+    )
+    answered = build.trace.calls[row]
+    assert (answered.start, answered.end, answered.outcome, answered.absence) == (5, 9, Outcome.FAILED, None)
+    assert answered.result == answered.error == raw(b'"no"')
+    assert answered.returned == Witness(None, spot.place, "/call", call.result_step)
+    call.block("x", "because")
+    call.block("x", "again")
+    assert [block.message for block in build.trace.calls[-1].blocks] == ["because"]
+
+
+def test_calls_are_equal_where_they_are_one_row_of_one_trace() -> None:
+    one, other = (Trace("t", Places(0), "test").calls for _ in range(2))
+    for calls in (one, other):
+        calls.add("a", 0, 0, None)
+        calls.add("b", 0, 1, None)
+    assert one[0] != one[1]
+    assert one[0] != other[0]
+    assert {one[0], one[0], one[1]} == {one[0], one[1]}
+    assert [call.tool for call in one] == [call.tool for call in one[:]] == ["a", "b"]
+    assert list(one.column("index")) == [0, 1]
+    with pytest.raises(IndexError):
+        one[2]
+
+
+def test_a_rare_fact_of_one_call_is_of_no_other() -> None:
+    calls = Trace("t", Places(0), "test").calls
+    first, second = (Call(calls, calls.add("a", 0, index, None)) for index in range(2))
+    second.added = ("key",)
+    second.start = 7
+    assert (first.added, first.start, second.added, second.start, second.end) == ((), -1, ("key",), 7, -1)
+    second.added = ()
+    assert second.added == ()
+
+
+def test_rows_are_found_by_their_key_and_under_others() -> None:
+    rows = RowsBy("abca".__getitem__)
+    for row in range(3):
+        rows.add(row)
+    assert rows.get("a") == [0]
+    rows.add(3)
+    rows.put("z", 1)
+    assert (rows["a"], rows.get("z"), rows.get("y"), rows.get("y", [5])) == ([0, 3], [1], (), [5])
+    with pytest.raises(KeyError):
+        rows["y"]
