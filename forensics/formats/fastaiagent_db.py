@@ -1,27 +1,28 @@
 """Is this FastAIAgent's local database, and which spans does its `spans` table hold?
 
 Read from a private copy, opened immutable, with the schema untrusted: nothing but that one table is looked at. A
-write-ahead log beside the database is applied to the copy (`sqlite_log`).
+write-ahead log beside the database is applied to the copy (`sqlite_log`); of a damaged one the rest is read
+(`sqlite_rows`).
 """
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
 from typing import TYPE_CHECKING
 
 from forensics.core.build import Spot
 from forensics.core.jsonvalue import decode
 from forensics.core.times import from_text
 from forensics.core.trace import NOWHERE
-from forensics.errors import CorruptEvidenceError, UnknownFormatError, UnsupportedVersionError
+from forensics.errors import UnknownFormatError, UnsupportedVersionError
 from forensics.formats.shared.fields import fields_of, items_of, object_in, text
 from forensics.formats.shared.span_names import WANTED
 from forensics.formats.shared.span_walk import walk_spans
 from forensics.formats.shared.spans import Event, Span, say_lost_time
-from forensics.formats.shared.sqlite_log import cell_bytes, columns_of, copy_with_log, opened, row_number
+from forensics.formats.shared.sqlite_log import cell_bytes, columns_of
+from forensics.formats.shared.sqlite_rows import Row, TableRows, damaged, database_of
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterator
 
     import msgspec
@@ -40,7 +41,6 @@ SPANS_ARE_COMPLETE = True
 
 _VERSIONS = (24, 28)
 _COLUMNS = ("span_id", "trace_id", "parent_span_id", "name", "start_time", "end_time", "status", "attributes", "events")
-_Row = tuple[object, ...]
 
 
 def sniff(look: Look) -> int:
@@ -51,17 +51,13 @@ def sniff(look: Look) -> int:
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Read every row. Raises CorruptEvidenceError and UnsupportedVersionError with what to do."""
     reader = _SpanRows(build)
-    try:
-        with contextlib.closing(opened(copy_with_log(source, build))) as database:
-            version = _check(database, source.name, build)
-            build.dialect = f"user_version {version}"
-            spans = [span for row in database.execute(_query(database)) if (span := reader.span(row)) is not None]
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        # the module itself fails with a UnicodeDecodeError where SQLite's message holds bytes that are no text
-        why = error if isinstance(error, sqlite3.Error) else "its schema is no text"
-        message = f"{source.name} is a damaged database: {why}"
-        hint = "recover it into a new file with `sqlite3 FILE .recover`, and say so"
-        raise CorruptEvidenceError(message, hint=hint) from None
+    with database_of(source, build) as database:
+        version = _check(database, source.name, build)
+        build.dialect = f"user_version {version}"
+        rows = TableRows(database, "spans", _COLUMNS, build)
+        spans = [reader.span(row) for row in rows]
+    if rows.lost is not None and not spans:
+        raise damaged(source, rows.lost)
     walk_spans(spans, build)
 
 
@@ -87,19 +83,13 @@ def _check(database: sqlite3.Connection, name: str, build: EvidenceBuilder) -> i
     return version
 
 
-def _query(database: sqlite3.Connection) -> str:
-    """All rows with their number; a table without numbers has its key for one."""
-    number = row_number(database, "spans") or "span_id"
-    return f"SELECT {number}, {', '.join(_COLUMNS)} FROM main.spans ORDER BY {number}"  # noqa: S608 - constants only
-
-
 class _SpanRows:
     """Rows of the table as spans."""
 
     def __init__(self, build: EvidenceBuilder) -> None:
         self._build = build
 
-    def span(self, row: _Row) -> Span | None:
+    def span(self, row: Row) -> Span:
         rowid, span_id, trace_id, parent, name, start, end, status, attributes, events = (cell_bytes(v) for v in row)
         numbered = rowid.removeprefix(b"-").isdigit() and len(rowid) <= len(str(-(2**63)))
         key: int | str = int(rowid) if numbered else _text(rowid)

@@ -6,14 +6,12 @@ typed values. Read from a private copy, opened immutable, with the schema untrus
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
 from typing import TYPE_CHECKING, Any
 
 from forensics.core.build import Spot
 from forensics.core.times import from_text
 from forensics.core.trace import NOWHERE
-from forensics.errors import CorruptEvidenceError, UnknownFormatError, UnsupportedVersionError
+from forensics.errors import UnknownFormatError, UnsupportedVersionError
 from forensics.formats.shared.checkpoints.record import (
     Checkpoint,
     Messages,
@@ -26,9 +24,11 @@ from forensics.formats.shared.checkpoints.record import (
 )
 from forensics.formats.shared.checkpoints.values import Stored, stored
 from forensics.formats.shared.checkpoints.walk import walk_checkpoints
-from forensics.formats.shared.sqlite_log import cell_bytes, columns_of, copy_with_log, opened, row_number
+from forensics.formats.shared.sqlite_log import cell_bytes, columns_of
+from forensics.formats.shared.sqlite_rows import TableRows, damaged, database_of
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterator
 
     from forensics.core.reading import EvidenceBuilder
@@ -64,17 +64,14 @@ def sniff(look: Look) -> int:
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Read every row. Raises CorruptEvidenceError, UnknownFormatError and UnsupportedVersionError with what to do."""
     store = _Store(build)
-    try:
-        with contextlib.closing(opened(copy_with_log(source, build))) as database:
-            _check(database, source.name)
-            build.dialect = _generation(database)
-            writes = store.writes(database)
-            checkpoints = list(store.checkpoints(database, writes))
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        why = error if isinstance(error, sqlite3.Error) else "its schema is no text"
-        message = f"{source.name} is a damaged database: {why}"
-        hint = "recover it into a new file with `sqlite3 FILE .recover`, and say so"
-        raise CorruptEvidenceError(message, hint=hint) from None
+    with database_of(source, build) as database:
+        _check(database, source.name)
+        build.dialect = _generation(database)
+        writes = store.writes(_Table(database, "writes", _WRITES, build))
+        table = _Table(database, "checkpoints", _CHECKPOINTS, build)
+        checkpoints = list(store.checkpoints(table, writes))
+    if table.lost is not None and not checkpoints and not writes:
+        raise damaged(source, table.lost)
     store.say_lost_writes(writes, checkpoints)
     walk_checkpoints(checkpoints, build)
 
@@ -97,17 +94,27 @@ def _generation(database: sqlite3.Connection) -> str:
     return "thread_ts with writes" if columns_of(database, "writes") else "thread_ts"
 
 
-def _rows(database: sqlite3.Connection, table: str, wanted: tuple[str, ...]) -> Iterator[_Row]:
+class _Table:
     """The rows of a table as the newest generation names its columns; columns that are not there are None."""
-    there = columns_of(database, table)
-    if not there:
-        return
-    names = [(c, c if c in there else _OLDER.get(c, "")) for c in wanted]
-    selected = [(name, column) for name, column in names if column in there]
-    number = row_number(database, table) or selected[0][1]
-    query = f"SELECT {number}, {', '.join(c for _, c in selected)} FROM main.{table} ORDER BY {number}"  # noqa: S608 - constants only
-    for row in database.execute(query):
-        yield {"rowid": row[0], **dict.fromkeys(wanted), **dict(zip((n for n, _ in selected), row[1:], strict=True))}
+
+    def __init__(
+        self, database: sqlite3.Connection, table: str, wanted: tuple[str, ...], build: EvidenceBuilder
+    ) -> None:
+        there = columns_of(database, table)
+        names = [(c, c if c in there else _OLDER.get(c, "")) for c in wanted]
+        self._names = ("rowid", *(name for name, column in names if column in there))
+        self._blank = dict.fromkeys(wanted)
+        columns = [column for _, column in names if column in there]
+        self._rows = TableRows(database, table, columns, build) if there else None
+
+    @property
+    def lost(self) -> str | None:
+        """Why the last row that can't be read can't."""
+        return None if self._rows is None else self._rows.lost
+
+    def __iter__(self) -> Iterator[_Row]:
+        for row in self._rows or ():
+            yield {**self._blank, **dict(zip(self._names, row, strict=True))}
 
 
 class _Store:
@@ -117,10 +124,10 @@ class _Store:
         self.build = build
         self._messages = Messages()
 
-    def writes(self, database: sqlite3.Connection) -> dict[_Key, list[Write]]:
+    def writes(self, table: _Table) -> dict[_Key, list[Write]]:
         """The writes of every checkpoint, in the order of their rows."""
         found: dict[_Key, list[Write]] = {}
-        for row in _rows(database, "writes", _WRITES):
+        for row in table:
             body = cell_bytes(row["value"])
             spot = Spot(self.build.places.add_row("writes", _number(row["rowid"]), len(body)))
             key = _key(row)
@@ -134,9 +141,9 @@ class _Store:
             found.setdefault(key, []).append(Write(_text(row["task_id"]), node, channel, payload, messages, spot, push))
         return found
 
-    def checkpoints(self, database: sqlite3.Connection, writes: dict[_Key, list[Write]]) -> Iterator[Checkpoint]:
+    def checkpoints(self, table: _Table, writes: dict[_Key, list[Write]]) -> Iterator[Checkpoint]:
         """Every checkpoint, in the order of the rows."""
-        for row in _rows(database, "checkpoints", _CHECKPOINTS):
+        for row in table:
             body = cell_bytes(row["checkpoint"])
             spot = Spot(self.build.places.add_row("checkpoints", _number(row["rowid"]), len(body)))
             key = _key(row)

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from forensics.analysis.run import Tool
-    from forensics.core.evidence import Locator
+    from forensics.core.evidence import Gap, Locator
     from forensics.core.findings import Finding
     from forensics.core.handles import Handle
     from forensics.core.policy import Policy
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - UTC throughout; without a zone it is written four times as fast
 _PREVIEW = 200
-_NOT_READ = frozenset({"container_truncated", "malformed_record", "truncated_payload"})
+_NOT_READ = frozenset({"container_truncated", "truncated_payload"})
 INVENTORY = "tools-list"
 """The format of an evidence that declares tools and holds no trace."""
 _TOOLS = frozenset({Boundary.TOOL, Boundary.PROVIDER_TOOL, Boundary.SUB_AGENT})
@@ -196,8 +196,15 @@ def coverage(reading: Reading) -> str:
 
 def records_read(reading: Reading) -> tuple[int, int]:
     """How many records were read, of how many."""
-    bad = len(reading.counts.bad_lines) + sum(g.code in _NOT_READ for g in reading.gaps)
+    bad = len(reading.counts.bad_lines) + sum(map(_is_a_record, reading.gaps))
     return reading.counts.records, reading.counts.records + bad
+
+
+def _is_a_record(gap: Gap) -> bool:
+    """Whether the gap stands for what was not read; a bad line is counted as one, the row of a database is none."""
+    return gap.code in _NOT_READ or (
+        gap.code == "malformed_line" and gap.locator is not None and gap.locator.row is not None
+    )
 
 
 def counts_row(examined: Sequence[Examined], numbering: Numbering) -> CountsRow:
