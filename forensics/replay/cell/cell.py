@@ -30,15 +30,16 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from forensics.replay.cell.plan import CellPlan
+    from forensics.replay.cell.wall.raising import Way
 
 _STARTING, _ENDING, _GRACE = 30.0, 30.0, 2.0
 _BOOT = """
 import sys
-root, line, channel = sys.argv[1:]
+root, line, channel, *places = sys.argv[1:]
 sys.path.insert(0, root)
 import forensics
 del sys.path[0]
-sys.path.append(root)
+sys.path.extend(place for place in (*places, root) if place not in sys.path)
 from forensics.replay.cell.watch import main
 main(int(line), int(channel))
 """
@@ -107,7 +108,7 @@ def _denied(reports: list[tuple[int, bytes]]) -> list[Denied]:
 class Watcher:
     """The process that watches over the child, and the line to it."""
 
-    def __init__(self, plan: CellPlan) -> None:
+    def __init__(self, plan: CellPlan, way: Way | None) -> None:
         self._scratch = tempfile.mkdtemp(prefix="forensics-cell-")
         ours, theirs = socket.socketpair()
         channel, far = socket.socketpair()
@@ -117,15 +118,16 @@ class Watcher:
         with theirs, far:
             self._process = _watching(theirs.fileno(), far.fileno())
         root = str(Path(forensics.__file__).resolve().parents[1])
-        start = Start(plan, root, os.path.realpath(self._scratch), os.path.realpath(Path("~").expanduser()))
-        self._line.send(packed(start))
+        home = os.path.realpath(Path("~").expanduser())
+        self._line.send(packed(Start(plan, root, os.path.realpath(self._scratch), home, way)))
 
     def started(self) -> Started:
         """The level that was reached. The watcher is gone where it is None."""
         told = self._line.receive(_STARTING)
         if told is None:
-            self._gone()
-            return Started(None, ("the process that watches over the cell did not start",))
+            self._hang_up()
+            said = self._gone()
+            return Started(None, (f"the process that watches over the cell did not start: {said}",))
         return unpacked(told, Started)
 
     def ended(self, grace: float) -> Ended:
@@ -150,25 +152,28 @@ class Watcher:
         except OSError:
             return  # it has gone already
 
-    def _gone(self) -> None:
+    def _gone(self) -> str:
+        """Wait for the end of the process; the last line of what it said, which is nothing unless it broke."""
         self._line.close()
         try:
-            self._process.wait(_ENDING)
+            said = self._process.communicate(timeout=_ENDING)[1]
         except subprocess.TimeoutExpired:
             self._process.send_signal(signal.SIGKILL)
-            self._process.wait()
+            said = self._process.communicate()[1]
         shutil.rmtree(self._scratch, ignore_errors=True)
+        return said.decode(errors="backslashreplace").strip().rpartition("\n")[2]
 
 
 def _watching(line: int, channel: int) -> subprocess.Popen[bytes]:
     root = str(Path(forensics.__file__).resolve().parents[1])
+    places = [place for place in sys.path if os.path.isabs(place)]  # what we can import, the child can
     return subprocess.Popen(  # noqa: S603 - our own interpreter with our own text
-        [sys.executable, "-I", "-B", "-X", "utf8", "-c", _BOOT, root, str(line), str(channel)],
+        [sys.executable, "-I", "-B", "-X", "utf8", "-c", _BOOT, root, str(line), str(channel), *places],
         env={},
         cwd="/",
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         pass_fds=(line, channel),
     )
 
@@ -181,21 +186,32 @@ def open_cell(plan: CellPlan) -> Cell:
     """
     if not hasattr(os, "fork") or not sys.executable:
         raise IsolationUnavailableError("there is no cell on this system: it needs fork and an interpreter of its own")
-    watcher = Watcher(plan)
-    started = watcher.started()
-    missing = started.missing
-    if started.level is None and plan.wall and not plan.executes:
-        watcher.abandon()
-        watcher = Watcher(msgspec.structs.replace(plan, wall=False))
+    missing: list[str] = []
+    for way in ways(plan):
+        watcher = Watcher(_absolute(plan), way)
         started = watcher.started()
-    if started.level is None or (plan.executes and started.level != Level.WALL):
+        if started.level is not None and not (plan.executes and started.level != Level.WALL):
+            return Cell(watcher, watcher.channel, started.level, tuple(missing))
         watcher.abandon()
-        raise _unavailable((*missing, *started.missing))
-    return Cell(watcher, watcher.channel, started.level, missing or started.missing)
+        missing.extend(started.missing)
+    raise _unavailable(missing)
 
 
-def _unavailable(missing: tuple[str, ...]) -> IsolationUnavailableError:
-    why = "; ".join(dict.fromkeys(missing)) or "the wall was not asked for"
+def ways(plan: CellPlan) -> tuple[Way | None, ...]:
+    """The ways to start the child of a plan, the one to be tried first first; None is the way without a wall."""
+    walls: tuple[Way, ...] = () if not plan.wall or sys.platform != "linux" else ("root", "user")
+    if os.geteuid():
+        walls = walls[1:]
+    return walls if plan.executes else (*walls, None)
+
+
+def _absolute(plan: CellPlan) -> CellPlan:
+    paths = tuple(os.path.abspath(path) for path in plan.paths)
+    return msgspec.structs.replace(plan, paths=paths, folder=os.path.abspath(plan.folder))
+
+
+def _unavailable(missing: list[str]) -> IsolationUnavailableError:
+    why = "; ".join(missing) or "there is no wall on this system, or none was asked for"
     return IsolationUnavailableError(
         f"this machine can't isolate a rerun that executes something: {why}",
         hint="`forensics doctor` says what is missing. A rerun that only injects what is recorded needs no wall.",

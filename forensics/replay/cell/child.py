@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib
 import os
 import resource
@@ -23,32 +24,53 @@ if TYPE_CHECKING:
 
 EXIT_RAISED = 98
 CHANNEL = 3  # the descriptor of the channel, after standard input, output and error
+_SAYING = 4
+READY = b"+"
 _TEXT = 8000
 _PATIENCE = 5.0
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where the child stands: whether behind the wall, its scratch folder, and the folder that holds this package."""
+    """Where the child stands: whether behind the wall, and the scratch folder that it has where it is not."""
 
     behind_wall: bool
     scratch: str
-    root: str
 
 
-def keep_only(channel: int, output: int, error: int) -> None:
-    """Leave this process with nothing open but an empty input, the two outputs, and the channel as descriptor 3."""
-    high = [os.dup(number) for number in (channel, output, error)]
-    high = [_above(number) for number in high]
+def prepare(limits: Limits, place: Place, descriptors: tuple[int, int, int, int]) -> None:
+    """Make this process safe to run anything in, and say so. Raises OSError or ValueError where that can't be.
+
+    `descriptors` are those of the channel, standard output, standard error, and the pipe on which it is said.
+    """
+    _keep_only(descriptors)
+    _limit(limits, behind_wall=place.behind_wall)
+    if place.behind_wall:
+        from forensics.replay.cell.wall.calls import program
+        from forensics.replay.cell.wall.kernel import filter_calls, renounce
+
+        renounce()
+        filter_calls(program(os.uname().machine))
+    os.write(_SAYING, READY)
+    os.close(_SAYING)
+
+
+def not_ready(saying: int, error: BaseException) -> NoReturn:
+    """Say why this process can't be made safe, and end it."""
+    for number in (saying, _SAYING):  # where it is now, or was before everything was put in its place
+        try:
+            os.write(number, str(error).encode(errors="backslashreplace") or b"?")
+        except OSError:
+            continue
+    os._exit(EXIT_RAISED)
+
+
+def _keep_only(descriptors: tuple[int, int, int, int]) -> None:
+    """Leave this process with nothing open but an empty input and these, the channel as 3 and the pipe as 4."""
+    high = [fcntl.fcntl(number, fcntl.F_DUPFD, 64) for number in descriptors]
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    for number, place in zip(high, (CHANNEL, 1, 2), strict=True):
+    for number, place in zip(high, (CHANNEL, 1, 2, _SAYING), strict=True):
         os.dup2(number, place)
-    os.closerange(CHANNEL + 1, _highest() + 1)
-
-
-def _above(number: int) -> int:
-    import fcntl
-
-    return fcntl.fcntl(number, fcntl.F_DUPFD, 64)
+    os.closerange(_SAYING + 1, _highest() + 1)
 
 
 def _highest() -> int:
@@ -59,9 +81,11 @@ def _highest() -> int:
         return resource.getrlimit(resource.RLIMIT_NOFILE)[1] % (1 << 20)
 
 
-def limit(limits: Limits) -> None:
+def _limit(limits: Limits, *, behind_wall: bool) -> None:
     """Take the limits that a process can set for itself; a child has no right to raise them again."""
+    processes = {resource.RLIMIT_NPROC: limits.threads} if behind_wall else {}  # elsewhere it counts the user's others
     table = {
+        **processes,
         resource.RLIMIT_AS: limits.memory,
         resource.RLIMIT_CPU: limits.cpu_seconds,
         resource.RLIMIT_FSIZE: limits.file,
@@ -76,7 +100,7 @@ def limit(limits: Limits) -> None:
 
 
 def run(plan: CellPlan, place: Place) -> NoReturn:
-    """Call the target, and end this process without running anything else of it. Needs `keep_only` to be done."""
+    """Call the target, and end this process without running anything else of it. Needs `prepare`."""
     channel = Channel(socket.socket(fileno=CHANNEL), plan.limits.message)
     try:
         os.environ.clear()

@@ -67,7 +67,17 @@ class Isolation(msgspec.Struct, frozen=True, kw_only=True):
     missing: tuple[str, ...] = ()
 
 
-How = Literal["returned", "raised", "tripped", "exited", "killed", "out_of_time", "closed", "lost"]
+How = Literal[
+    "returned",
+    "raised",
+    "tripped",
+    "exited",
+    "killed",
+    "out_of_time",
+    "out_of_threads",
+    "closed",
+    "lost",
+]
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,8 +85,8 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
 
     `returned`: its function did. `raised`: it raised, `what` is the traceback. `tripped`: the tripwire ended it.
     `exited`: it left by itself, with `code`. `killed`: by the signal `code`, from the kernel or by itself (SIGXCPU: the
-    limit of CPU time). `out_of_time`: by the limit of time. `closed`: it still ran when the cell was closed. `lost`:
-    what watched over it died. `stdout` and `stderr` are their beginnings.
+    limit of CPU time). `out_of_time`, `out_of_threads`: by that limit. `closed`: it still ran when the cell was closed.
+    `lost`: what watched over it died. `stdout` and `stderr` are their beginnings.
     """
 
     how: How

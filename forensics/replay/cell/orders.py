@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -15,13 +15,14 @@ LIMIT = 1 << 28
 class Start(msgspec.Struct, frozen=True):
     """The parent's first message: the plan, the folder that holds this package, and an empty folder of the cell's own.
 
-    `home` is the folder of the user's that the child does not see.
+    `home` is the folder of the user's that the child does not see, and `way` how its wall is raised (None: no wall).
     """
 
     plan: CellPlan
     root: str
     scratch: str
     home: str
+    way: Literal["root", "user"] | None
 
 
 class Started(msgspec.Struct, frozen=True):

@@ -1,18 +1,18 @@
 """Who watches over the child? A process between it and the parent: it starts the child, keeps its output within bounds,
-ends it when its time is over or the parent is gone, and tells how it ended.
+ends it when its time is over or the parent is gone, and tells how it ended and what it wrote.
 
-It runs no code of the agent's, and the child inherits no descriptor of it but the channel.
+It runs no code of the agent's, and the child shares no descriptor with it but its own outputs.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import signal
 import socket
 import time
 import traceback
+from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from forensics.replay.cell import child
@@ -24,8 +24,9 @@ from forensics.replay.cell.written import Written
 
 if TYPE_CHECKING:
     from forensics.replay.cell.plan import Limits
+    from forensics.replay.cell.wall.root import Root
 
-_CHUNK, _LAST_OUTPUT = 1 << 16, 0.2
+_CHUNK, _LAST_OUTPUT, _LOOK = 1 << 16, 0.2, 0.1
 _HOW: dict[int, How] = {0: "returned", EXIT_TRIPPED: "tripped", child.EXIT_RAISED: "raised"}
 
 
@@ -36,51 +37,98 @@ def main(line: int, channel: int) -> NoReturn:
     if order is None:
         os._exit(1)
     os.environ.clear()
+    start = unpacked(order, Start)
     try:
-        ended = _watched(unpacked(order, Start), parent, line, channel)
-    except Exception:  # noqa: BLE001 - the parent says so, with the traceback
-        ended = Ended(Ending(how="lost", what=traceback.format_exc()))
-    parent.send(packed(ended))
+        root = _wall(start)
+        process, outputs = _started(start, root, (line, channel))
+    except OSError as error:
+        parent.send(packed(Started(None, (f"{start.way or 'fork'}: {error.strerror or error}",))))
+        os._exit(0)
+    parent.send(packed(Started(_level(start))))
+    parent.send(packed(_watched(start, root, process, line, outputs)))
     os._exit(0)
 
 
-def _watched(start: Start, parent: Channel, line: int, channel: int) -> Ended:
-    if start.plan.wall:
-        parent.send(packed(Started(None, ("this version builds no wall",))))
-        os._exit(0)
-    limits = start.plan.limits
-    outputs, inputs = zip(os.pipe(), os.pipe(), strict=True)
+def _wall(start: Start) -> Root | None:
+    if start.way is None:
+        return None
+    from forensics.replay.cell.wall.raising import raise_wall
+
+    return raise_wall(start, start.way)
+
+
+def _level(start: Start) -> Level:
+    if start.way:
+        return Level.WALL
+    return Level.TRIPWIRE if start.plan.tripwire else Level.PROCESS
+
+
+def _started(start: Start, root: Root | None, ours: tuple[int, int]) -> tuple[int, tuple[int, int]]:
+    """Start the child; its process (behind a wall, the first one) and the ends from which its output is read.
+
+    Raises OSError, with what the child said, where it could not be made safe before it ran anything.
+    """
+    line, channel = ours
+    (output, out), (error, err), (reading, ready) = os.pipe(), os.pipe(), os.pipe()
+    theirs = (channel, out, err, ready)
     process = os.fork()
     if not process:
-        _become(start, channel, *inputs)
-    for number in (channel, *inputs):
+        for number in (line, output, error, reading):
+            os.close(number)
+        _become(start, root, theirs)
+    for number in theirs:
         os.close(number)
-    parent.send(packed(Started(Level.TRIPWIRE if start.plan.tripwire else Level.PROCESS)))
-    ending = Watch(process, line, outputs, limits).until_the_end()
-    changes = Written(limits)
-    changes.add(start.scratch, "scratch", None)
-    return Ended(ending, changes.listed(), changes.more)
+    with open(reading, "rb") as said:
+        told = said.read()
+    if told != child.READY:
+        os.waitpid(process, 0)
+        raise OSError(told.decode(errors="backslashreplace") or "the child ended before it was ready")
+    return process, (output, error)
 
 
-def _become(start: Start, channel: int, output: int, error: int) -> NoReturn:
+def _become(start: Start, root: Root | None, descriptors: tuple[int, int, int, int]) -> NoReturn:
+    place = child.Place(behind_wall=root is not None, scratch=start.scratch)
+
+    def agent() -> NoReturn:
+        try:
+            os.setsid()
+            child.prepare(start.plan.limits, place, descriptors)
+        except BaseException as error:  # noqa: BLE001 - a child that could not be made safe runs nothing
+            child.not_ready(descriptors[-1], error)
+        child.run(start.plan, place)
+
     try:
-        os.setsid()
-        child.keep_only(channel, output, error)
-        child.limit(start.plan.limits)
-    except BaseException:  # noqa: BLE001 - a child that could not be made safe runs nothing
-        traceback.print_exc()
-        os._exit(child.EXIT_RAISED)
-    child.run(start.plan, child.Place(behind_wall=False, scratch=start.scratch, root=start.root))
+        if root is None:
+            agent()
+        from forensics.replay.cell.wall.raising import first_process
+
+        first_process(root, agent, descriptors)
+    except BaseException as error:  # noqa: BLE001 - as above
+        child.not_ready(descriptors[-1], error)
+
+
+def _watched(start: Start, root: Root | None, process: int, line: int, outputs: tuple[int, int]) -> Ended:
+    changes = Written(start.plan.limits)
+    try:
+        ending = Watch(process, line, outputs, start.plan.limits, behind_wall=root is not None).until_the_end()
+        if root is None:
+            changes.add(start.scratch, "scratch", None)
+        for layer in root.layers if root else ():
+            changes.add(layer.upper, layer.shown, layer.lower)
+    except Exception:  # noqa: BLE001 - the parent says so, with the traceback
+        return Ended(Ending(how="lost", what=traceback.format_exc()), changes.listed(), changes.more)
+    return Ended(ending, changes.listed(), changes.more)
 
 
 class Watch:
     """Wait for one process, reading what it writes."""
 
-    def __init__(self, process: int, line: int, outputs: tuple[int, ...], limits: Limits) -> None:
+    def __init__(self, process: int, line: int, outputs: tuple[int, int], limits: Limits, *, behind_wall: bool) -> None:
         self._process = process
         self._line = line
         self._kept = {number: bytearray() for number in outputs}
         self._limits = limits
+        self._behind_wall = behind_wall
         self._poll = select.poll()
         self._woken = _woken_by_children()
         for number in (line, self._woken, *outputs):
@@ -92,15 +140,24 @@ class Watch:
         status: int | None = None
         forced: How | None = None
         while status is None:
-            left = until - time.monotonic()
-            ready = self._ready(max(left, 0.0))
-            forced = "closed" if self._line in ready else "out_of_time" if left <= 0 else None
+            forced = self._reason_to_end(until)
             if forced:
                 os.kill(self._process, signal.SIGKILL)
             status = self._status(wait=forced is not None)
-        self._end_the_rest()
+        if not self._behind_wall:  # the end of a first process ends all others of its namespace
+            self._end_the_rest()
         self._last_words()
         return self._ending(status, forced)
+
+    def _reason_to_end(self, until: float) -> How | None:
+        """Wait until there is something to do; why the process has to end now, or None."""
+        left = max(until - time.monotonic(), 0.0)
+        ready = self._ready(min(left, _LOOK) if self._behind_wall else left)
+        if self._line in ready:
+            return "closed"
+        if time.monotonic() >= until:
+            return "out_of_time"
+        return "out_of_threads" if self._behind_wall and self._threads() > self._limits.threads else None
 
     def _ready(self, seconds: float) -> set[int]:
         ready = {number for number, _ in self._poll.poll(seconds * 1000)}
@@ -115,24 +172,26 @@ class Watch:
         if not said:
             self._poll.unregister(number)
         kept = self._kept[number]
-        kept += said[: self._limits.output - len(kept)]
+        kept += said[: max(self._limits.output - len(kept), 0)]
+
+    def _threads(self) -> int:
+        """The threads of the child. The kernel does not limit them for root."""
+        return max((_threads_of(process) for process in _children(self._process)), default=0)
 
     def _status(self, *, wait: bool) -> int | None:
         process, status = os.waitpid(self._process, 0 if wait else os.WNOHANG)
         return status if process else None
 
     def _end_the_rest(self) -> None:
-        """End what the child left behind: its group and, on Linux, whatever of it came to us as orphans."""
-        with contextlib.suppress(OSError):
+        """End what the child left behind: its group, and on Linux what came to us as an orphan."""
+        with suppress(OSError):
             os.killpg(self._process, signal.SIGKILL)
-        for orphan in _children():
-            with contextlib.suppress(OSError):
-                os.kill(orphan, signal.SIGKILL)
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, 0)[0]:
-                for orphan in _children():
-                    with contextlib.suppress(OSError):
+        with suppress(ChildProcessError):
+            while True:
+                for orphan in _children(os.getpid()):
+                    with suppress(OSError):
                         os.kill(orphan, signal.SIGKILL)
+                os.waitpid(-1, 0)
 
     def _last_words(self) -> None:
         until = time.monotonic() + _LAST_OUTPUT
@@ -142,6 +201,8 @@ class Watch:
     def _ending(self, status: int, forced: How | None) -> Ending:
         said = [bytes(kept).decode(errors="backslashreplace") for kept in self._kept.values()]
         code = os.waitstatus_to_exitcode(status)
+        if self._behind_wall and code > 128:  # noqa: PLR2004 - as a first process tells of a signal
+            code = 128 - code
         how: How = forced or ("killed" if code < 0 else _HOW.get(code, "exited"))
         return Ending(how=how, code=abs(code), stdout=said[0], stderr=said[1])
 
@@ -154,9 +215,17 @@ def _woken_by_children() -> int:
     return reading
 
 
-def _children() -> list[int]:
+def _children(process: int) -> list[int]:
     try:
-        with open(f"/proc/self/task/{os.getpid()}/children") as listed:
+        with open(f"/proc/{process}/task/{process}/children", encoding="ascii") as listed:
             return [int(word) for word in listed.read().split()]
     except OSError:
         return []
+
+
+def _threads_of(process: int) -> int:
+    try:
+        with open(f"/proc/{process}/status", encoding="utf-8", errors="replace") as lines:
+            return next(int(line.split()[1]) for line in lines if line.startswith("Threads:"))
+    except (OSError, StopIteration):
+        return 0

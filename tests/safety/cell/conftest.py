@@ -44,7 +44,7 @@ def try_in_a_cell(
 ) -> Tried:
     """Run one function of the escapes in a cell."""
     plan = CellPlan(
-        target=f"escapes:{function}",
+        target=function if ":" in function else f"escapes:{function}",
         paths=(str(AGENTS),),
         argument=argument.encode() if isinstance(argument, str) else argument,
         wall=wall,

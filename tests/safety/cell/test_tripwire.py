@@ -79,6 +79,12 @@ def test_without_it_the_attempt_is_made(tried: Try) -> None:
             assert connection.recv(5) == b"hello"
 
 
+def test_code_that_means_harm_gets_around_it(tried: Try, tmp_path: Path) -> None:
+    """What the tripwire does not promise, kept as a fact: test_wall.py holds the same attempt."""
+    assert tried("around_the_hook", f"echo here > {tmp_path}/mark").went_on
+    assert (tmp_path / "mark").read_text() == "here\n"
+
+
 def test_temporary_files_are_listed_and_removed(tried: Try) -> None:
     ended = tried("scratch", "twelve bytes")
     assert ended.went_on

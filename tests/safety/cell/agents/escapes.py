@@ -261,3 +261,115 @@ def asynchronous(channel: Channel, argument: bytes) -> None:
         return argument
 
     channel.send(asyncio.run(work()))
+
+
+def around_the_hook(channel: Channel, argument: bytes) -> None:
+    """A process without an audit event: Python's own modules raise theirs by a name that can be replaced."""
+    sys.audit = lambda *_: None
+    attempt(channel, lambda: subprocess.run(["/bin/sh", "-c", argument.decode()], check=True, capture_output=True))
+
+
+def changes(channel: Channel, argument: bytes) -> None:
+    """Every kind of change below one folder, which holds `old`, `gone`, `same` and `folder/inner`."""
+    place = Path(argument.decode())
+    (place / "new").write_bytes(b"new")
+    (place / "old").write_bytes(b"changed")
+    (place / "gone").unlink()
+    (place / "same").open("r+").close()
+    (place / "made").mkdir()
+    (place / "made" / "inside").write_bytes(b"")
+    (place / "link").symlink_to("/etc/passwd")
+    os.mkfifo(place / "pipe")
+    (place / "folder" / "inner").unlink()
+    (place / "folder").rmdir()
+    (place / "folder").mkdir()
+    (place / "folder" / "other").write_bytes(b"other")
+    channel.send(b"went on")
+
+
+def write_through_a_link(channel: Channel, argument: bytes) -> None:
+    """A link in the agent's own folder that leads to a file elsewhere."""
+
+    def act() -> int:
+        link = Path("/tmp/innocent")  # noqa: S108 - in the child's own view
+        link.symlink_to(argument.decode())
+        return link.write_text("through a link")
+
+    attempt(channel, act)
+
+
+def odd_names(channel: Channel, argument: bytes) -> None:
+    for odd in (b"a\nb", b"\xff\xfe", "\u202etxt.exe".encode(), b"-rf", b"'\"", b"x" * 255):
+        (Path(argument.decode()) / os.fsdecode(odd)).touch()
+    channel.send(b"went on")
+
+
+def many_files(channel: Channel, argument: bytes) -> None:
+    place, number = argument.decode().split()
+    for index in range(int(number)):
+        (Path(place) / f"f{index:06}").touch()
+    channel.send(b"went on")
+
+
+def deep_folders(channel: Channel, argument: bytes) -> None:
+    place, depth = argument.decode().split()
+    os.chdir(place)
+    for _ in range(int(depth)):
+        Path("d" * 200).mkdir()
+        os.chdir("d" * 200)
+    Path("bottom").write_text("here")
+    channel.send(b"went on")
+
+
+def fill_the_disk(channel: Channel, argument: bytes) -> None:
+    def fill() -> None:
+        for index in range(10_000):
+            (Path(argument.decode()) / str(index)).write_bytes(b"\0" * (1 << 20))
+
+    attempt(channel, fill)
+
+
+def large_file(channel: Channel, argument: bytes) -> None:
+    def grow() -> int:
+        with Path(argument.decode()).open("wb") as file:
+            return file.truncate(1 << 40)
+
+    attempt(channel, grow)
+
+
+def many_threads(channel: Channel, _argument: bytes) -> None:
+    def start() -> None:
+        threading.stack_size(32768)
+        while True:
+            threading.Thread(target=time.sleep, args=(3600,), daemon=True).start()
+
+    attempt(channel, start)
+
+
+def loopback(channel: Channel, _argument: bytes) -> None:
+    """Honest: a server and its client, both in the child."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        client = socket.create_connection(server.getsockname(), 5)
+        accepted = server.accept()[0]
+        client.sendall(b"hello")
+        channel.send(accepted.recv(5))
+
+
+def where(channel: Channel, _argument: bytes) -> None:
+    said = {"host": socket.gethostname(), "process": os.getpid(), "parent": os.getppid(), "folder": str(Path.cwd())}
+    channel.send(repr(said).encode())
+
+
+def listing(channel: Channel, argument: bytes) -> None:
+    channel.send(
+        "\n".join(sorted(path.name for path in Path(argument.decode()).iterdir())).encode(errors="backslashreplace")
+    )
+
+
+def ask_the_environment_of_all(channel: Channel, _argument: bytes) -> None:
+    """The environment of every process that /proc shows."""
+    told = b""
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            told += (process / "environ").read_bytes()
+    channel.send(b"read: " + told)

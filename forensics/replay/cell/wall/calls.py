@@ -1,0 +1,153 @@
+"""Which system calls does a child not have? Those that make processes, reach other ones or other address families,
+change mounts and namespaces, or open parts of the kernel that no agent needs.
+
+The filter is a second line: what it denies, the namespaces and the missing capabilities mostly deny as well. Alone it
+stands before what no namespace separates (AF_VSOCK, sockets of the file system, keyrings, io_uring), and before fork,
+whose number of processes the kernel doesn't limit for root. The program is classic BPF over `struct seccomp_data`
+(seccomp(2)); the list follows what container engines deny by default.
+"""
+
+from __future__ import annotations
+
+import errno
+import struct
+
+_ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+
+# name: number on x86_64, number on aarch64 (None: not there)
+_NUMBERS: dict[str, tuple[int, int | None]] = {
+    # makes a process
+    "fork": (57, None),
+    "vfork": (58, None),
+    "execve": (59, 221),
+    "execveat": (322, 281),
+    # reaches another process
+    "kcmp": (312, 272),
+    "pidfd_getfd": (438, 438),
+    "pidfd_open": (434, 434),
+    "pidfd_send_signal": (424, 424),
+    "process_madvise": (440, 440),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "ptrace": (101, 117),
+    # mounts, roots and namespaces
+    "chroot": (161, 51),
+    "fsconfig": (431, 431),
+    "fsmount": (432, 432),
+    "fsopen": (430, 430),
+    "fspick": (433, 433),
+    "mount": (165, 40),
+    "mount_setattr": (442, 442),
+    "move_mount": (429, 429),
+    "name_to_handle_at": (303, 264),
+    "open_by_handle_at": (304, 265),
+    "open_tree": (428, 428),
+    "pivot_root": (155, 41),
+    "setns": (308, 268),
+    "umount2": (166, 39),
+    "unshare": (272, 97),
+    # keys are kept by user, and no namespace separates them
+    "add_key": (248, 217),
+    "keyctl": (250, 219),
+    "request_key": (249, 218),
+    # does what other calls do, past this filter
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+    "io_uring_setup": (425, 425),
+    # the machine itself
+    "acct": (163, 89),
+    "adjtimex": (159, 171),
+    "bpf": (321, 280),
+    "clock_adjtime": (305, 266),
+    "clock_settime": (227, 112),
+    "delete_module": (176, 106),
+    "fanotify_init": (300, 262),
+    "finit_module": (313, 273),
+    "init_module": (175, 105),
+    "ioperm": (173, None),
+    "iopl": (172, None),
+    "kexec_file_load": (320, 294),
+    "kexec_load": (246, 104),
+    "lookup_dcookie": (212, 18),
+    "perf_event_open": (298, 241),
+    "quotactl": (179, 60),
+    "quotactl_fd": (443, 443),
+    "reboot": (169, 142),
+    "setdomainname": (171, 162),
+    "sethostname": (170, 161),
+    "settimeofday": (164, 170),
+    "swapoff": (168, 225),
+    "swapon": (167, 224),
+    "syslog": (103, 116),
+    "userfaultfd": (323, 282),
+    "vhangup": (153, 58),
+}
+_CLONE, _CLONE3, _SOCKET = (56, 220), (435, 435), (41, 198)
+_THREAD = 0x00010000
+_FAMILIES = (2, 10, 16)  # AF_INET, AF_INET6, AF_NETLINK: of this network namespace, which holds loopback only
+_X32 = 0x40000000
+
+_LOAD, _EQUAL, _AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
+_ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
+_NUMBER_AT, _ARCHITECTURE_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
+
+
+def knows(machine: str) -> bool:
+    """Whether there is a filter for this kind of machine."""
+    return machine in _ARCHITECTURES
+
+
+def denied(machine: str) -> dict[str, int]:
+    """The calls that are denied whatever their arguments, with their numbers on this kind of machine."""
+    column = list(_ARCHITECTURES).index(machine)
+    numbers = {name: numbers[column] for name, numbers in _NUMBERS.items()}
+    return {name: number for name, number in numbers.items() if number is not None}
+
+
+def program(machine: str) -> bytes:
+    """The filter for this kind of machine (`uname -m`). Raises KeyError where there is none."""
+    column = list(_ARCHITECTURES).index(machine) if knows(machine) else -1
+    architecture = _ARCHITECTURES[machine]
+    body = [
+        *_only_if(_CLONE3[column], [_return(_ERROR | errno.ENOSYS)]),  # libc then uses clone, whose flags can be read
+        *_only_if(_CLONE[column], _thread_only()),
+        *_only_if(_SOCKET[column], _families_only()),
+        *(step for number in denied(machine).values() for step in _only_if(number, [_return(_ERROR | errno.EPERM)])),
+        _return(_ALLOW),
+    ]
+    head = [
+        _step(_LOAD, _ARCHITECTURE_AT),
+        _step(_EQUAL, architecture, 1, 0),
+        _return(_KILL),
+        _step(_LOAD, _NUMBER_AT),
+        _step(_AT_LEAST, _X32, 0, 1),  # another numbering of the same calls
+        _return(_ERROR | errno.ENOSYS),
+    ]
+    return b"".join((*head, *body))
+
+
+def _step(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, yes, no, value)
+
+
+def _return(value: int) -> bytes:
+    return _step(_RETURN, value)
+
+
+def _only_if(number: int, then: list[bytes]) -> list[bytes]:
+    return [_step(_EQUAL, number, 0, len(then)), *then]
+
+
+def _thread_only() -> list[bytes]:
+    return [
+        _step(_LOAD, _FIRST_ARGUMENT_AT),
+        _step(_AND, _THREAD),
+        _step(_EQUAL, _THREAD, 0, 1),
+        _return(_ALLOW),
+        _return(_ERROR | errno.EPERM),
+    ]
+
+
+def _families_only() -> list[bytes]:
+    tests = [step for family in _FAMILIES for step in (_step(_EQUAL, family, 0, 1), _return(_ALLOW))]
+    return [_step(_LOAD, _FIRST_ARGUMENT_AT), *tests, _return(_ERROR | errno.EAFNOSUPPORT)]
