@@ -96,8 +96,18 @@ class Examination(msgspec.Struct, frozen=True):
         """The report document: sixteen parts, for people who were not there."""
         from forensics.report.incident.compose import ReportOptions, report_document
 
-        code = exit_code(self)
-        return report_document(self.examined, self.policy, self.rules.digest, code, options or ReportOptions())
+        asked = options or ReportOptions()
+        return report_document(self.examined, self.policy, self.rules.digest, exit_code(self, asked.fail_on), asked)
+
+    def reports(self, options: ReportOptions | None = None) -> Iterator[ReportDocument]:
+        """A report of each trace by itself, in the order of the traces; steps are numbered from 0 in each."""
+        for one in self.examined:
+            for analysis in one.analyses:
+                alone = tuple(
+                    msgspec.structs.replace(other, analyses=(analysis,) if other is one else ())
+                    for other in self.examined
+                )
+                yield Examination(alone, self.policy, self.rules).report(options)
 
 
 def examine(evidence: Where | Sequence[Where], options: Options | None = None) -> Examination:

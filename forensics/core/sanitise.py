@@ -1,5 +1,5 @@
-"""How is a text out of a trace shown without acting on whoever reads it? One sanitiser a sink: the terminal, HTML and
-Markdown.
+"""How is a text out of a trace shown without acting on whoever reads it? One sanitiser a sink: terminal, HTML,
+Markdown, tables of commas, XML, SARIF, file names (JSON: report/jsonout.py).
 
 Control characters (C0 but newline and tab, DEL, C1), bidirectional overrides, characters without width (format and
 default-ignorable ones, variation selectors), private-use characters and lone surrogates become visible escapes (Trojan
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import html
 import re
+from hashlib import sha256
 
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2\u115f-\u1160"
@@ -79,3 +80,51 @@ def markdown_block(text: str) -> str:
 
 def _longest_ticks(text: str) -> int:
     return max((len(run) for run in _TICKS.findall(text)), default=0)
+
+
+_PROSE = re.compile(r"(?!.*(?:www\.|https?:))[\w \t.,:;()/%'\"“”=&+…-]*", re.IGNORECASE)
+
+
+def markdown_text(text: str) -> str:
+    """A sentence of ours that may quote the trace: as it is where nothing in it can be markup, a link or a mention,
+    else as a code span.
+    """
+    line = _BREAKS.sub(" ", visible(text)).strip()
+    return line.replace("_", "\\_").replace("&", "&amp;") if _PROSE.fullmatch(line) else markdown_code(line)
+
+
+# tables, XML, SARIF, file names --------------------------------------------------------------------------------------
+
+_FORMULA = re.compile(r"[=+\-@|%\uff0b\uff0d\uff1d\uff20\ufe62\ufe63\ufe66\ufe6b\t\r\n]")
+_WHITE = str.maketrans({"\n": "\\n", "\t": "\\t"})
+_NO_CHARACTER = str.maketrans({"\ufffe": "\\ufffe", "\uffff": "\\uffff"})
+_LINKS = re.compile(r"\](?=\()")
+_PLACEHOLDER = re.compile(r"\{(?=\d+\})")
+_UNNAMED = re.compile(r"[^A-Za-z0-9._-]+")
+_NAME = 60
+_RESERVED = re.compile(r"(?i)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
+
+
+def csv_cell(text: str) -> str:
+    """The text for a cell of a table of commas: on one line, and no formula to any program that opens it. One that
+    begins like a formula gets an apostrophe before it (OWASP, CSV injection; full-width signs count too).
+    """
+    line = visible(text).translate(_WHITE)
+    return f"'{line}" if _FORMULA.match(text.lstrip(" \u00a0\u3000")) else line
+
+
+def xml_text(text: str) -> str:
+    """The text with only characters that XML 1.0 allows; whoever writes the XML escapes the markup."""
+    return visible(text).translate(_NO_CHARACTER)
+
+
+def sarif_text(text: str) -> str:
+    """The text for a SARIF message, in which `[a](b)` would be a link and `{0}` an argument (SARIF 2.1.0, 3.11)."""
+    return _PLACEHOLDER.sub("{ ", _LINKS.sub("] ", visible(text)))
+
+
+def file_name(text: str) -> str:
+    """A name for a file out of a text of the trace: no path, no hidden file, no device, and no two alike."""
+    digest = sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:8]
+    kept = _UNNAMED.sub("-", text[: _NAME * 4]).strip(".-")[:_NAME].rstrip(".-")
+    return digest if not kept else f"_{kept}-{digest}" if _RESERVED.fullmatch(kept) else f"{kept}-{digest}"

@@ -39,7 +39,8 @@ def check(name: str, document: object) -> None:
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
 @pytest.mark.parametrize(
-    ("command", "name"), [("audit", "audit"), ("inspect", "inspection"), ("classify", "classification")]
+    ("command", "name"),
+    [("audit", "audit"), ("inspect", "inspection"), ("classify", "classification"), ("report", "report")],
 )
 def test_documents_are_as_their_schema_says(command: str, name: str, sample: Path) -> None:
     document = strict(output(command, sample, "--format", "json"))
@@ -86,7 +87,7 @@ def test_every_schema_is_one() -> None:
 
 
 @pytest.mark.parametrize("sample", ["pager.db", "parallel.anthropic.json"])
-@pytest.mark.parametrize("command", ["audit", "inspect", "classify"])
+@pytest.mark.parametrize("command", ["audit", "inspect", "classify", "report"])
 def test_the_same_input_gives_the_same_bytes(command: str, sample: str, forensics: Run, tmp_path: Path) -> None:
     other = tmp_path / "other" / "folder"
     other.mkdir(parents=True)

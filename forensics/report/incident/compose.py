@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.core.evidence import Severity
 from forensics.core.jsonvalue import spell_surrogates
 from forensics.report.incident.approvals import oversight
 from forensics.report.incident.baseline import Earlier
@@ -33,14 +34,15 @@ if TYPE_CHECKING:
 
 
 class ReportOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person wants of a report: its title, case id and author (None: a blank), how much of the texts, an earlier
-    report to compare with, and the suppressions in force.
+    """What a person wants of a report: its title, case id and author (None: a blank), how much of the texts, from which
+    severity on a finding counts, an earlier report to compare with, and the suppressions in force.
     """
 
     title: str | None = None
     case_id: str | None = None
     author: str | None = None
     content: Level = Level.PREVIEW
+    fail_on: Severity = Severity.HIGH
     baseline: Earlier | None = None
     suppressions: InForce | None = None
 
@@ -52,7 +54,7 @@ def report_document(
     steps = sum(len(analysis.trace) for one in examined for analysis in one.analyses)
     content = content_for(options.content, steps)
     material = Material(examined, policy, rules_digest, content)
-    found = findings(material, options.baseline, options.suppressions)
+    found = findings(material, options.fail_on, options.baseline, options.suppressions)
     drawn = drawings(material)
     time = timeline(material, drawn, found.rows)
     acted = effects(material)

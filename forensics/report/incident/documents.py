@@ -274,7 +274,8 @@ class Suppressed(msgspec.Struct, frozen=True, kw_only=True):
 
 class ReportFinding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One finding. `fingerprint` is the same whenever the same fact is found in the same trace, wherever it stands;
-    `new` says whether the baseline has it not (null: no baseline). `alternatives` are other explanations.
+    `new` says whether the baseline has it not (null: no baseline), `counts` whether it makes `--fail-on` end with 1.
+    `alternatives` are other explanations.
     """
 
     index: int
@@ -289,6 +290,7 @@ class ReportFinding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     tags: list[str] = []
     trace: int | None = None
     alternatives: list[str] = []
+    counts: bool = False
     new: bool | None = None
     suppressed: Suppressed | None = None
 
@@ -326,9 +328,13 @@ class Suppressions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
-    """Every finding, by severity, then as the audit lists them, and the rules behind their codes."""
+    """Every finding, by severity, then as the audit lists them, and the rules behind their codes. `counting` are those
+    of the severity `fail_on` or above that nobody suppressed and that no baseline has.
+    """
 
     by_severity: list[Share]
+    fail_on: str
+    counting: Share
     rows: list[ReportFinding]
     rules: list[FindingRule]
     baseline: Baseline | None

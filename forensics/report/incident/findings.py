@@ -28,7 +28,9 @@ _PLACES = 100
 _LOUDEST_FIRST = tuple(reversed(Severity))
 
 
-def findings(material: Material, earlier: Earlier | None, in_force: InForce | None) -> Findings:
+def findings(
+    material: Material, fail_on: Severity, earlier: Earlier | None = None, in_force: InForce | None = None
+) -> Findings:
     """The part of a report about findings: the loudest first."""
     rows = sorted(material.audit.findings, key=lambda row: -Severity(row.severity).rank)
     prints = Fingerprints(material)
@@ -38,9 +40,12 @@ def findings(material: Material, earlier: Earlier | None, in_force: InForce | No
         made = [msgspec.structs.replace(one, new=earlier.lacks(one.fingerprint)) for one in made]
     if in_force is not None:
         made = [_judged(one, in_force, traces) for one in made]
+    made = [msgspec.structs.replace(one, counts=_counts(one, fail_on)) for one in made]
     counted = Counter(row.severity for row in made)
     return Findings(
         by_severity=[share(severity.value, counted[severity.value], len(made)) for severity in _LOUDEST_FIRST],
+        fail_on=fail_on.value,
+        counting=share("findings that count", sum(row.counts for row in made), len(made)),
         rows=made,
         rules=_rules(made),
         baseline=None if earlier is None else earlier.row(made),
@@ -101,10 +106,6 @@ def _rule(code: str, count: int) -> FindingRule:
     )
 
 
-def counting(rows: Sequence[ReportFinding], fail_on: Severity) -> list[ReportFinding]:
-    """The findings that make `--fail-on` end with 1: loud enough, not suppressed and, beside a baseline, new."""
-    return [
-        row
-        for row in rows
-        if Severity(row.severity).rank >= fail_on.rank and row.suppressed is None and row.new is not False
-    ]
+def _counts(row: ReportFinding, fail_on: Severity) -> bool:
+    """Loud enough, not suppressed and, beside a baseline, new."""
+    return Severity(row.severity).rank >= fail_on.rank and row.suppressed is None and row.new is not False

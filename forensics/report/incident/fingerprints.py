@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.core.jsonvalue import canonical, value_of
+
 if TYPE_CHECKING:
     from forensics.report.documents import FindingRow
     from forensics.report.incident.material import Material
@@ -43,6 +45,6 @@ class Fingerprints:
         trace = self._material.analyses[index].trace
         step = trace.step(number - self._material.traces[index].first_step)
         occurrence = "" if step.call is None else trace.calls[step.call].occurrence
-        said = b"" if step.payload is None else bytes(step.payload)
+        said = b"" if step.payload is None else canonical(value_of(step.payload))
         name = step.name.encode("utf-8", "backslashreplace").decode()
         return [step.kind.label, name, occurrence, sha256(said).hexdigest()]

@@ -35,7 +35,7 @@ def verdict_box(material: Material, exit_code: int) -> VerdictBox:
     return VerdictBox(
         statement=_over_all(material, cleared),
         exit_code=exit_code,
-        cleared=share("traces that the policy clears for a rerun", cleared, len(traces)),
+        cleared=share("traces cleared for a rerun", cleared, len(traces)),
         coverage=share("records read", *records_of(material)),
         traces=[_of_trace(material, index) for index in range(len(traces))],
     )

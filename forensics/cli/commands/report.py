@@ -1,0 +1,190 @@
+"""`forensics report`: what happened, for people who were not there?"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from forensics.cli.options import JUDGING, READING, SEVERITIES, Body, Settings, shared
+from forensics.cli.output import note, write
+from forensics.cli.progress import working
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from forensics.api import Examination
+    from forensics.report.incident.compose import ReportOptions
+    from forensics.report.incident.documents import ReportDocument
+    from forensics.report.incident.targets import Target
+
+CONTENTS = ("none", "preview", "full")
+PRINTED = ("text", "json", "sarif", "csv", "jsonl", "junit")
+_EPILOG = """\b
+Examples:
+  forensics report trace.json --to out/report.md --to out/report.sarif
+  forensics report trace.json
+  forensics report runs/ --to out/ --case-id INC-42 --author "on call"
+  forensics report trace.json --format sarif --fail-on high > report.sarif
+  forensics report trace.json --to new.json --baseline last.json
+
+\b
+Suffixes: .html  .md  .json  .sarif  .csv and .jsonl (timeline)  .xml (JUnit)
+
+\b
+Exit codes:
+  0  the report was written
+  1  with --fail-on: a finding at or above it that nobody suppressed and that
+     the baseline has not
+  3  an evidence could not be read, or nothing of a trace was in it (the
+     report says so)
+"""
+_UNTOLD, _FAILED = 3, 1
+
+
+class Wish(NamedTuple):
+    """What a person wants of the report, as it was said on the command line."""
+
+    content: str
+    title: str | None
+    case_id: str | None
+    author: str | None
+    baseline: Path | None
+    suppressions: Path | None
+    fail_on: str | None
+
+    def options(self, settings: Settings) -> ReportOptions:
+        """The same for the library; files are read here."""
+        from forensics.core.evidence import Severity
+        from forensics.report.incident.baseline import load_baseline
+        from forensics.report.incident.compose import ReportOptions
+        from forensics.report.incident.content import Level
+        from forensics.report.incident.suppressions import load_suppressions
+
+        as_of = settings.options().date()
+        return ReportOptions(
+            title=self.title,
+            case_id=self.case_id,
+            author=self.author,
+            content=Level(self.content),
+            fail_on=Severity(self.fail_on or settings.fail_on),
+            baseline=None if self.baseline is None else load_baseline(self.baseline),
+            suppressions=None if self.suppressions is None else load_suppressions(self.suppressions, as_of),
+        )
+
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_WISHES = (
+    click.option(
+        "--content",
+        type=click.Choice(CONTENTS),
+        default="preview",
+        show_default=True,
+        help="How much of the trace's own texts the report holds.",
+    ),
+    click.option("--title", metavar="TEXT", help="The title of the report."),
+    click.option("--case-id", metavar="TEXT", help="The id of the case."),
+    click.option("--author", metavar="TEXT", help="Who answers for the report."),
+    click.option(
+        "--baseline", type=_FILE, metavar="REPORT", help="An earlier report (.json): say which findings are new."
+    ),
+    click.option(
+        "--suppressions",
+        type=_FILE,
+        metavar="FILE",
+        help="Findings that somebody set aside: code or fingerprint, why, who, until when.",
+    ),
+    click.option(
+        "--fail-on", type=click.Choice(SEVERITIES), help="A finding from this severity on ends with exit code 1."
+    ),
+)
+
+
+def _wishing(body: Body) -> Body:
+    """The options that say what is wanted of the report; the command gets them as `wish`."""
+
+    @functools.wraps(body)
+    def run(**given: Any) -> int:
+        wish = Wish(**{name: given.pop(name) for name in Wish._fields})
+        return body(**given, wish=wish)
+
+    wrapped: Body = run
+    for option in reversed(_WISHES):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("evidence", nargs=-1, required=True)
+@click.option(
+    "--to",
+    metavar="FILE",
+    multiple=True,
+    help="Write this file, in the form of its suffix; DIR/ or 'DIR/*.md': one file a trace; -: standard output. "
+    "Repeatable.  [default: -]",
+)
+@_wishing
+@click.option("--force", is_flag=True, help="Replace files that exist.")
+@shared(*JUDGING, *READING, "tools", formats=PRINTED)
+def command(evidence: tuple[str, ...], to: tuple[str, ...], wish: Wish, *, force: bool, settings: Settings) -> int:
+    """Write what happened, for people who were not there.
+
+    EVIDENCE is a file, a folder, a glob or - for standard input. The report says of each statement whether it is
+    recorded, derived or inferred, and leaves blank what no trace shows. Nothing of the trace is run, and nothing is
+    written over a file that exists, or into the folder of the evidence.
+    """
+    from forensics.api import examine
+    from forensics.report.incident.targets import STDOUT, targets
+    from forensics.report.outputs import check_outputs
+
+    wanted = targets(to)
+    check_outputs([target.path for target in wanted], evidence, force=force)
+    options = wish.options(settings)
+    with working(settings):
+        examination = examine(evidence, settings.options())
+        document = examination.report(options)
+        written = _written(examination, document, wanted, options)
+    check_outputs([path for path, _ in written], evidence, force=force)
+    _deliver(written, settings, force=force)
+    if not to or STDOUT in to:
+        write(_printed(document, settings))
+    return _code(document, failing=wish.fail_on is not None)
+
+
+def _written(
+    examination: Examination, document: ReportDocument, wanted: Iterable[Target], options: ReportOptions
+) -> list[tuple[Path, bytes]]:
+    """Every file that was asked for, with its bytes."""
+    found: list[tuple[Path, bytes]] = []
+    for target in wanted:
+        if target.each:
+            paths = target.of_traces([trace.id for trace in document.traces])
+            single = zip(paths, examination.reports(options), strict=True)
+            found += [(path, target.form.bytes_of(one)) for path, one in single]
+        else:
+            found.append((target.path, target.form.bytes_of(document)))
+    return found
+
+
+def _deliver(written: Iterable[tuple[Path, bytes]], settings: Settings, *, force: bool) -> None:
+    from forensics.report.outputs import write_output
+
+    for path, data in written:
+        write_output(path, data, force=force)
+        note(f"wrote {path.name}", settings)
+
+
+def _printed(document: ReportDocument, settings: Settings) -> bytes:
+    from forensics.report.incident.forms import FORMS
+
+    return FORMS["md" if settings.format == "text" else settings.format].bytes_of(document)
+
+
+def _code(document: ReportDocument, *, failing: bool) -> int:
+    """3 where an evidence could not be read, or nothing of a trace was in it."""
+    unread = any(row.status == "refused" for row in document.custody.inputs)
+    if unread or not document.traces:
+        return _UNTOLD
+    return _FAILED if failing and document.findings.counting.count else 0

@@ -1,0 +1,86 @@
+"""What is one event of a timeline, by itself, with its evidence? The row of which CSV and JSON lines are made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from forensics.report.incident.documents import Event, ReportDocument
+
+TIMELINE = "forensics/timeline/v1"
+
+
+class TimelineRow(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "class"}, gc=False):
+    """One event. `at` is UTC, RFC 3339, as it was recorded; the order of the rows is causal. `said` is the text as far
+    as the report holds it, `size` the bytes of the whole; `findings` are codes. What follows `evidence` is the place in
+    it: a line (from 1), a byte offset and length, a member of an archive, a database row, a JSON Pointer.
+    """
+
+    step: int
+    at: str | None
+    trace: str
+    lane: str
+    agent: str
+    kind: str
+    name: str
+    occurrence: str | None
+    call: int | None
+    result: int | None
+    class_: str | None
+    effect: str | None
+    outcome: str | None
+    decision: str | None
+    said: str | None
+    size: int
+    findings: list[str]
+    evidence: str
+    sha256: str
+    line: int | None
+    offset: int | None
+    length: int | None
+    member: str | None
+    table: str | None
+    row: int | str | None
+    pointer: str | None
+
+
+def timeline_rows(document: ReportDocument) -> Iterator[TimelineRow]:
+    """Every event of a report, in order."""
+    return (_row(document, event) for event in document.timeline.events)
+
+
+def _row(document: ReportDocument, event: Event) -> TimelineRow:
+    evidence = document.custody.inputs[event.locator.evidence]
+    at = event.locator
+    return TimelineRow(
+        step=event.index,
+        at=event.at,
+        trace=document.traces[event.trace].id,
+        lane=document.timeline.lanes[event.lane].kind,
+        agent=event.agent,
+        kind=event.kind,
+        name=event.name,
+        occurrence=event.occurrence,
+        call=event.call,
+        result=event.result,
+        class_=event.class_,
+        effect=event.effect,
+        outcome=event.outcome,
+        decision=event.decision,
+        said=event.said,
+        size=event.size,
+        findings=list(dict.fromkeys(document.findings.rows[index].code for index in event.findings)),
+        evidence=evidence.name,
+        sha256=evidence.sha256,
+        line=at.line,
+        offset=at.offset,
+        length=at.length,
+        member=at.member,
+        table=at.table,
+        row=at.row,
+        pointer=at.pointer,
+    )
