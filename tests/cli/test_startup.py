@@ -94,6 +94,7 @@ def test_every_help_has_examples_at_80_columns(path: tuple[str, ...]) -> None:
                 "classify",
                 "graph",
                 "explain",
+                "report",
                 "verify",
                 "match",
                 "compare",
