@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from forensics.analysis.outcomes import masked_failures, unknown_outcomes
 from forensics.core.classes import Classes, Effect, RestsOn
 from forensics.core.evidence import Basis
 from forensics.core.findings import Finding, finding
-from forensics.core.handles import Handle
+from forensics.core.handles import Handles
 from forensics.core.jsonvalue import text_of
 from forensics.core.sanitise import one_line
 from forensics.core.trace import StepKind, Trace
@@ -26,14 +27,14 @@ _NAMED = 3
 
 
 class Acts(msgspec.Struct, frozen=True):
-    """What the anomalies are looked for in: a trace, the canonical arguments and class of each call, its handles, and
-    the rules in force.
+    """What the anomalies are looked for in: a trace, a number for the arguments of each call (the same for the same
+    ones) and its class, the handles, and the rules in force.
     """
 
     trace: Trace
-    arguments_keys: tuple[bytes, ...]
+    arguments: Sequence[int]
     calls: Classes
-    handles: Sequence[Handle]
+    handles: Handles
     rules: RuleSet
 
 
@@ -54,13 +55,14 @@ def anomalies(acts: Acts) -> tuple[Finding, ...]:
 
 def _flows(acts: Acts) -> Iterator[Finding]:
     """One finding a minting tool: its values that later steps hold."""
-    by_tool: dict[str, list[Handle]] = {}
-    for handle in acts.handles:
-        if handle.minted and handle.carried:
-            by_tool.setdefault(acts.trace.calls[handle.call].tool, []).append(handle)
-    for tool, handles in by_tool.items():
-        values = ", ".join(one_line(h.value, 40) for h in handles[:_NAMED])
-        more = f" and {len(handles) - _NAMED} more" if len(handles) > _NAMED else ""
+    by_tool: dict[str, array[int]] = {}
+    for at in acts.handles.carried():
+        tool = acts.trace.calls.tool(acts.handles.call(at))
+        by_tool.setdefault(tool, array("i")).append(at)
+    for tool, places in by_tool.items():
+        handles = [acts.handles[at] for at in places[:_NAMED]]
+        values = ", ".join(one_line(h.value, 40) for h in handles)
+        more = f" and {len(places) - _NAMED} more" if len(places) > _NAMED else ""
         message = f"{one_line(tool, 60)} mints a value that later steps hold: {values}{more}"
         steps = [handles[0].step, *(u.step for u in handles[0].uses if u.role != "branch")]
         yield finding("handle_flow", message, steps=tuple(dict.fromkeys(steps)), basis=Basis.INFERRED)

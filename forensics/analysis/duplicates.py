@@ -43,25 +43,33 @@ class _Around(msgspec.Struct, frozen=True):
 
 def _around(acts: Acts) -> _Around:
     minted: dict[int, list[str]] = {}
-    for handle in acts.handles:
-        if handle.minted:
-            minted.setdefault(handle.call, []).append(handle.value)
+    for call, value in acts.handles.minted_values():
+        minted.setdefault(call, []).append(value)
     return _Around(minted, acts.trace.rows(StepKind.ERROR))
 
 
 def twice(acts: Acts) -> Iterator[Finding]:
     """A finding for each group of calls that did, may have done, or ran the same thing more than once."""
-    groups: dict[tuple[str, str, bytes], list[int]] = {}
-    adds = list(acts.calls.each(lambda kind: kind.effect in _ADDS))
-    yield from changed_keys(acts.trace.calls, acts.arguments_keys, adds)
-    for row, (call, adding, key) in enumerate(zip(acts.trace.calls, adds, acts.arguments_keys, strict=True)):
-        if adding and call.arguments is not None and call.again_of < 0:
-            groups.setdefault((call.agent, call.tool, key), []).append(row)
+    groups: dict[tuple[str, str, int], list[int]] = {}
+    adds = bytes(acts.calls.each(lambda kind: kind.effect in _ADDS))
+    yield from changed_keys(acts.trace.calls, adds)
+    for row in _alike(acts.arguments):
+        call = acts.trace.calls[row]
+        if adds[row] and call.arguments is not None and call.again_of < 0:
+            groups.setdefault((call.agent, call.tool, acts.arguments[row]), []).append(row)
     several = [rows for rows in groups.values() if len(rows) > 1 and not _types_nothing(acts.trace.calls[rows[0]])]
     around = _around(acts) if several else _Around({}, [])
     for rows in several:
         shown = all(_shows_an_effect(acts.calls[row], acts.rules) for row in rows)
         yield from _repeated(acts, rows, around) if shown else _run_again(acts, rows)
+
+
+def _alike(numbers: Sequence[int]) -> Iterator[int]:
+    """The calls that do not stand alone with their number, in order."""
+    seen = bytearray(max(numbers, default=-1) + 1)
+    for number in numbers:
+        seen[number] = min(seen[number] + 1, 2)
+    return (row for row, number in enumerate(numbers) if seen[number] > 1)
 
 
 def _shows_an_effect(kind: Classification, rules: RuleSet) -> bool:

@@ -17,7 +17,7 @@ from forensics.analysis.occurrences import Occurrences
 from forensics.analysis.runs import all_runs, anchor_of
 from forensics.analysis.strays import Stray, Strays
 from forensics.analysis.texts import Text
-from forensics.core.handles import Handle, Use
+from forensics.core.handles import Handles, Use
 from forensics.core.jsonvalue import raw, value_of
 from forensics.core.leaves import Leaf, leaves_of, pointer_of
 from forensics.core.trace import StepKind
@@ -45,7 +45,7 @@ class Flow(msgspec.Struct, frozen=True):
     step that made it, step where it came back; and the values that calls name out of nowhere.
     """
 
-    handles: tuple[Handle, ...]
+    handles: Handles
     own_values: tuple[tuple[str, int, int], ...]
     strays: tuple[Stray, ...] = ()
 
@@ -81,8 +81,8 @@ class _Flow:
                 self.minting.result(text, trace.call[row], runs)
             elif kind == _CALL and trace.calls[trace.call[row]].added:
                 self._own_values(row, trace.calls[trace.call[row]])
-        handles = sorted(self.minting.handles, key=lambda handle: handle.step)
-        return Flow(tuple(handles), tuple(self.own_back), self.strays.find())
+        self.minting.handles.close()
+        return Flow(self.minting.handles, tuple(self.own_back), self.strays.find())
 
     # uses --------------------------------------------------------------------------------------------------------
 
@@ -96,7 +96,7 @@ class _Flow:
             if text.row in self.runs.encoded:
                 self._encoded(text, found)
         for index, written in found.items():
-            self._use(text, self.minting.handles[index], written)
+            self._use(text, index, written)
         if self.own:
             self._come_back(text.row, runs)
 
@@ -115,16 +115,17 @@ class _Flow:
             if run in self.minted.watched:
                 _note(found, ((index, "url") for index, _ in self.minted.named(run, decoded)))
 
-    def _use(self, text: Text, handle: Handle, written: str) -> None:
-        if text.row <= handle.step:
+    def _use(self, text: Text, handle: int, written: str) -> None:
+        handles, pointer = self.minting.handles, None
+        if text.row <= handles.step(handle):
             return
-        pointer = None
+        value = handles.value(handle)
         if text.kind in (_CALL, _RESULT):
-            pointer, other_type = _pointer(text.leaves, handle)
+            pointer, other_type = _pointer(text.leaves, value, is_number=handles.kind(handle) == "number")
             written = "number" if other_type and written == "verbatim" else written
-        if pointer is None and handle.value.isdigit() and len(handle.value) < _SHORT_NUMBER:
+        if pointer is None and value.isdigit() and len(value) < _SHORT_NUMBER:
             return
-        handle.uses.append(Use(text.row, self._role(text), written, pointer, text.kind == _RESULT))
+        handles.use(handle, Use(text.row, self._role(text), written, pointer, text.kind == _RESULT))
 
     def _role(self, text: Text) -> str:
         return "final_answer" if text.row in self.final else _ROLES.get(text.kind, "prompt")
@@ -153,14 +154,13 @@ def _note(found: dict[int, str], named: Iterable[Naming]) -> None:
         found.setdefault(index, written)
 
 
-def _pointer(leaves: list[Leaf], handle: Handle) -> tuple[str | None, bool]:
+def _pointer(leaves: list[Leaf], wanted: str, *, is_number: bool) -> tuple[str | None, bool]:
     """Where among the leaves of a payload a value stands, and whether it changed between text and number on the way."""
-    wanted = handle.value
     holding = None
     for leaf in leaves:
         item = leaf[3]
         if item == wanted or (type(item) is int and str(item) == wanted):
-            return pointer_of(leaf[0], leaf[1]), isinstance(item, int) is not (handle.kind == "number")
+            return pointer_of(leaf[0], leaf[1]), isinstance(item, int) is not is_number
         if holding is None and isinstance(item, str) and wanted in item:
             holding = leaf
     return None if holding is None else pointer_of(holding[0], holding[1]), False

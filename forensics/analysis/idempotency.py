@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import TYPE_CHECKING, Any
 
 from forensics.analysis.outcomes import is_unanswered
@@ -38,28 +38,36 @@ def is_idempotency_key(name: str) -> bool:
     return _SPELLED.sub("", name.lower()) in _NAMES
 
 
-def changed_keys(calls: Sequence[Call], arguments: Sequence[bytes], adding: Sequence[bool]) -> Iterator[Finding]:
+def changed_keys(calls: Sequence[Call], adding: Sequence[int]) -> Iterator[Finding]:
     """A finding for each act that was tried again with another key, or with none, after a try of which it is not known
-    that it did nothing. `arguments` are the canonical ones of each call, `adding` says which calls add to the world.
-    Two acts that both went well are two acts.
+    that it did nothing. `adding` says which calls add to the world. Two acts that both went well are two acts.
     """
+    keyed = {(call.agent, call.tool) for call in _acts(calls, adding) if _holds_a_key(call.arguments)}
     tries: dict[tuple[str, str, bytes], list[tuple[Call, bytes]]] = {}
-    for call, whole, adds in zip(calls, arguments, adding, strict=True):
-        if adds and call.again_of < 0 and call.arguments is not None:
-            rest, key = _parted(call.arguments, whole)
+    for call in _acts(calls, adding) if keyed else ():
+        arguments = call.arguments
+        if arguments is not None and (call.agent, call.tool) in keyed:
+            rest, key = _parted(arguments)
             tries.setdefault((call.agent, call.tool, rest), []).append((call, key))
     for held in tries.values():
         yield from _told(held)
 
 
-def _parted(arguments: Payload, whole: bytes) -> tuple[bytes, bytes]:
+def _acts(calls: Sequence[Call], adding: Sequence[int]) -> Iterator[Call]:
+    return (call for call in map(calls.__getitem__, compress(range(len(calls)), adding)) if call.again_of < 0)
+
+
+def _holds_a_key(arguments: Payload | None) -> bool:
+    return arguments is not None and _MAY_HOLD_ONE.search(arguments) is not None and _parted(arguments)[1] != b""
+
+
+def _parted(arguments: Payload) -> tuple[bytes, bytes]:
     """The canonical bytes of arguments without their idempotency keys, and those of the keys ("" for none)."""
-    value: Any = value_of(arguments) if _MAY_HOLD_ONE.search(arguments) else None
-    if not isinstance(value, dict):
-        return whole, b""
-    keys = {name: item for name, item in value.items() if is_idempotency_key(name)}
-    rest = {name: item for name, item in value.items() if name not in keys}
-    return (canonical(rest), canonical(keys)) if keys else (whole, b"")
+    value: Any = value_of(arguments)
+    keys = {n: item for n, item in value.items() if is_idempotency_key(n)} if isinstance(value, dict) else {}
+    if not keys:
+        return canonical(value), b""
+    return canonical({name: item for name, item in value.items() if name not in keys}), canonical(keys)
 
 
 def _told(tries: list[tuple[Call, bytes]]) -> Iterator[Finding]:

@@ -8,9 +8,9 @@ values of their own: a timestamp brings no `21` and no `312Z`.
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from itertools import repeat
-from sys import intern
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,7 +18,7 @@ import msgspec
 from forensics.analysis.runs import anchor_of
 from forensics.analysis.texts import encoded
 from forensics.core.classes import Effect
-from forensics.core.handles import REFERENCE, Handle, Use
+from forensics.core.handles import REFERENCE, Handles
 from forensics.core.leaves import pointer_of
 from forensics.core.times import from_text
 from forensics.core.trace import NOWHERE, StepKind
@@ -50,12 +50,12 @@ _WINDOW = 5 * 10**9
 
 class Origin(msgspec.Struct, frozen=True, gc=False):
     """The result that a value stands in: its call and its step, and the branch: the first model turn after it, which
-    was shown the value, so that what it did next may rest on it.
+    was shown the value, so that what it did next may rest on it (a row; -1: there is none).
     """
 
     call: int
     step: int
-    branch: Use | None
+    branch: int
 
 
 class Pending(msgspec.Struct, frozen=True, gc=False):
@@ -72,7 +72,7 @@ class Minting:
     """
 
     def __init__(self, trace: Trace, classified: Classes, rules: RuleSet, runs: Occurrences, minted: Minted) -> None:
-        self.handles: list[Handle] = []
+        self.handles = Handles()
         self.pending: dict[bytes, Pending] = {}
         self.minted = minted
         self._trace = trace
@@ -81,14 +81,16 @@ class Minting:
         self._runs = runs
         self._small = runs.small
         self._odd: set[bytes] = set()
-        self._model_rows = trace.rows(StepKind.MODEL)
+        self._here: frozenset[bytes] = frozenset()  # the runs of the result that is looked at
+        self._model_rows = array("i", trace.rows(StepKind.MODEL))
 
     def result(self, text: Text, call: int, runs: Runs) -> None:
         """What a result brings: the scalars of a structured one first, then the runs of its texts."""
         row, first = text.row, self._runs.first
-        new = [run for run in runs if first[run] == row]
+        new = [run for run in runs if first.get(run, row) == row]
         if not new:
             return
+        self._here = frozenset(runs)
         origin = Origin(call, row, self._branch(row))
         taken: set[bytes] = set()
         self._members(origin, text.leaves, taken)
@@ -100,9 +102,9 @@ class Minting:
         """Whether nothing before this row held that run, and no value was minted by it."""
         return self._runs.first.get(anchor, row) >= row and anchor not in self._odd
 
-    def _branch(self, row: int) -> Use | None:
+    def _branch(self, row: int) -> int:
         after = bisect_right(self._model_rows, row)
-        return Use(self._model_rows[after], "branch", "verbatim") if after < len(self._model_rows) else None
+        return self._model_rows[after] if after < len(self._model_rows) else NOWHERE
 
     def _members(self, origin: Origin, leaves: list[Leaf], taken: set[bytes]) -> None:
         """The scalars of a structured result that may be values of their own: what a key names, or opaque text."""
@@ -187,12 +189,11 @@ class Minting:
             if kind == _CLOCK:
                 return
             kind = REFERENCE
-        if self._runs.first.get(anchor, NOWHERE) != origin.step:
+        if self._runs.first.get(anchor, origin.step if anchor in self._here else NOWHERE) != origin.step:
             self._odd.add(anchor)  # stands there as part of a longer run, or was told again since
         if anchor in self._runs.live or len(anchor) != len(value):
             self.minted.add(len(self.handles), encoded(value), anchor, origin.step)
-        uses = [] if origin.branch is None else [origin.branch]
-        self.handles.append(Handle(value, kind, origin.call, origin.step, intern(pointer), uses))
+        self.handles.add(value, kind, origin.call, origin.step, pointer, origin.branch)
 
     def _new_by_shape(self, kind: str, value: str, call: int) -> bool:
         """Whether the shape alone says that even a read made the value: random ids, cursors, tokens, its own clock."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -22,9 +23,9 @@ from forensics.analysis.survey import survey
 from forensics.analysis.uninformative import uninformative
 from forensics.core.classes import Classes, ClassEvidence, Classification, Source, Stability, Tier, ToolFacts, resolve
 from forensics.core.findings import Finding
-from forensics.core.handles import REFERENCE, Handle
+from forensics.core.handles import Handle, Handles
 from forensics.core.sanitise import one_line
-from forensics.core.trace import Trace
+from forensics.core.trace import NOWHERE, Trace
 from forensics.core.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class TraceAnalysis(msgspec.Struct, frozen=True):
     trace: Trace
     tools: tuple[Tool, ...]
     calls: Classes
-    handles: tuple[Handle, ...]
+    handles: Handles
     findings: tuple[Finding, ...]
     verdict: Verdict
     repeats: tuple[Repeat, ...] = ()
@@ -79,9 +80,13 @@ def analyse_trace(
     contradicted = contradictions(surveyed)
     studied = distrusted(trace, surveyed, contradicted)
     followed = flow(trace, studied.classified, rules)
-    minting = _minting(followed.handles)
+    minting = array("i", [NOWHERE]) * len(
+        trace.calls
+    )  # by call, where among the handles the first stands that it minted
+    for call, at in followed.handles.first_by_call():
+        minting[call] = at
     calls = _final_classes(studied, minting)
-    tools = _tools(trace, studied, minting)
+    tools = _tools(trace, studied, _first_minted(trace, followed.handles, minting))
     case = Case(trace, calls, followed.own_values)
     verdict = decide(case, policy, (trace.evidence_sha256, rules.digest, policy.digest))
     done = repeats(trace, original) if trace.rerun_of is not None else ()
@@ -89,7 +94,7 @@ def analyse_trace(
         *trace.findings,
         *studied.findings,
         *oversight(trace),
-        *anomalies(Acts(trace, studied.arguments_keys, calls, followed.handles, rules)),
+        *anomalies(Acts(trace, studied.arguments, calls, followed.handles, rules)),
         *executed_effects(trace, done, calls),
         *executed_again(trace, calls),
         *conflicts(trace, contradicted),
@@ -107,31 +112,28 @@ _MINTS = ClassEvidence(
 )
 
 
-def _minting(handles: Sequence[Handle]) -> dict[int, Handle]:
-    """For each call that minted a handle, the first one."""
-    found: dict[int, Handle] = {}
-    for handle in handles:
-        if handle.kind != REFERENCE:
-            found.setdefault(handle.call, handle)
+def _first_minted(trace: Trace, handles: Handles, minting: Sequence[int]) -> dict[ToolKey, Handle]:
+    """For each tool of which a call minted a handle, the first one of the first such call."""
+    found: dict[ToolKey, Handle] = {}
+    for call, at in zip(trace.calls, minting, strict=True):
+        if at >= 0 and (call.tool, call.server) not in found:
+            found[call.tool, call.server] = handles[at]
     return found
 
 
-def _final_classes(studied: Survey, minting: dict[int, Handle]) -> Classes:
+def _final_classes(studied: Survey, minting: Sequence[int]) -> Classes:
     """The class of each call, with what following the values showed: a second number for each class that also mints."""
     classes = studied.classified
     kinds = [*classes.kinds, *(resolve((*kind.evidence, _MINTS)) for kind in classes.kinds)]
     numbers = classes.numbers[:]
-    for row in minting:
-        numbers[row] += len(classes.kinds)
+    for row, at in enumerate(minting):
+        if at >= 0:
+            numbers[row] += len(classes.kinds)
     return Classes(tuple(kinds), numbers)
 
 
-def _tools(trace: Trace, studied: Survey, minting: dict[int, Handle]) -> tuple[Tool, ...]:
+def _tools(trace: Trace, studied: Survey, minted: dict[ToolKey, Handle]) -> tuple[Tool, ...]:
     counts = Counter((call.tool, call.server) for call in trace.calls if call.again_of < 0)
-    minted: dict[ToolKey, Handle] = {}
-    for row in sorted(minting):
-        call = trace.calls[row]
-        minted.setdefault((call.tool, call.server), minting[row])
     order = (*counts, *(key for key in studied.tools if key not in counts))
     return tuple(
         Tool(key[0], counts[key], resolve((*studied.tools[key], *_mints(trace, minted.get(key)))), studied.facts[key])

@@ -6,6 +6,7 @@ It collects the evidence for classes, what can be read in two ways, and the valu
 from __future__ import annotations
 
 from array import array
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -26,7 +27,7 @@ from forensics.core.findings import Finding, finding
 from forensics.core.jsonvalue import SAFE_INTEGER, Decoded, canonical, decode, decode_embedded
 from forensics.core.leaves import leaves_of
 from forensics.core.sanitise import one_line
-from forensics.core.trace import Call, Outcome
+from forensics.core.trace import NOWHERE, Call, Outcome
 from forensics.proofs.calls import answerable, proof_of, without
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ Evidence = tuple[ClassEvidence, ...]
 
 _DIGITS_AS_ZEROS = bytes.maketrans(b"0123456789", b"0" * 10)
 _NAMED = 8
+_DIGEST = 16  # bytes: enough for no two to be equal by chance or on purpose
 _BLOCK = 256  # calls
 _ESCAPED_DIGIT = b"\\u003"
 _LONG_NUMBER = b"0" * len(str(SAFE_INTEGER))
@@ -49,14 +51,34 @@ ToolKey = tuple[str, str | None]
 
 class Survey(msgspec.Struct, frozen=True):
     """Every call of one trace, and the evidence by tool. Of each call, row by row: its classification before values
-    were followed, and the canonical bytes of its arguments.
+    were followed, and a number that is the same for the same arguments.
     """
 
     classified: Classes
-    arguments_keys: tuple[bytes, ...]
+    arguments: array[int]
     tools: dict[ToolKey, Evidence]
     facts: dict[ToolKey, ToolFacts]
     findings: tuple[Finding, ...]
+
+
+class Alike:
+    """Which calls have the same arguments? A number for each call and, by number, the first call with an answer (-1: no
+    call has one).
+    """
+
+    def __init__(self) -> None:
+        self.numbers = array("i")
+        self.first = array("i")
+        self._known: dict[bytes, int] = {}
+
+    def add(self, arguments: bytes) -> int:
+        """Note the canonical arguments of the next call; returns their number."""
+        digest = blake2b(arguments, digest_size=_DIGEST).digest()
+        number = self._known.setdefault(digest, len(self.first))
+        if number == len(self.first):
+            self.first.append(NOWHERE)
+        self.numbers.append(number)
+        return number
 
 
 def survey(trace: Trace, rules: RuleSet, policy: Policy, listing: Listing = NOTHING_LISTED) -> Survey:
@@ -76,7 +98,6 @@ class _Tool:
         self.base = base
         self.calls = calls
         self.answered = answered
-        self.answered_first: dict[bytes, int] = {}  # by the key of the arguments, the row of the first call
         self.extra: dict[tuple[str, str | None], ClassEvidence] = {}
         self._kinds = kinds
         self._classified: dict[tuple[Heard, str | None, ClassEvidence | None], int] = {}
@@ -132,10 +153,11 @@ class _Surveyor:
         self.findings: list[Finding] = []
         self.kinds: list[Classification] = []
         self.texts: list[int] = []
+        self.arguments = Alike()
+        self.answered_first: dict[tuple[int, ToolKey], int] = {}
 
     def run(self) -> Survey:
-        keys: list[bytes] = []
-        numbers = array("q", [self._study(call, keys) for call in self.trace.calls])
+        numbers = array("i", map(self._study, self.trace.calls))
         called = {name for name, _ in self.tools}
         for name in self.trace.facts:
             if name not in called:
@@ -150,7 +172,8 @@ class _Surveyor:
             self._note_texts()
         tools = {name: tool.evidence() for name, tool in self.tools.items()}
         facts = {name: tool.facts for name, tool in self.tools.items()}
-        return Survey(Classes(tuple(self.kinds), numbers), tuple(keys), tools, facts, tuple(self.findings))
+        classes = Classes(tuple(self.kinds), numbers)
+        return Survey(classes, self.arguments.numbers, tools, facts, tuple(self.findings))
 
     def _tool(self, key: ToolKey) -> _Tool:
         known = self._known(*key)
@@ -168,30 +191,38 @@ class _Surveyor:
         own = known if server is None else msgspec.structs.replace(known, server=server)
         return self.listing.known(own)
 
-    def _study(self, call: Call, keys: list[bytes]) -> int:
-        """The number of a call's class; the canonical bytes of its arguments are added to `keys`."""
-        number = self._class_of(call, keys)
+    def _study(self, call: Call) -> int:
+        """The number of a call's class."""
+        number = self._class_of(call)
         if self.kinds[number].effect is not Effect.NONE:
             self.last_change = call
         return number
 
-    def _class_of(self, call: Call, keys: list[bytes]) -> int:
-        tool = self.tools.get((call.tool, call.server)) or self._tool((call.tool, call.server))
+    def _class_of(self, call: Call) -> int:
+        key = (call.tool, call.server)
+        tool = self.tools.get(key) or self._tool(key)
         payload = call.result
         arguments = self._read(call, call.arguments)
         result = self._read(call, payload)
         if isinstance(arguments, str) and not call.freeform and not call.blocks and _is_no_json(arguments):
             self.texts.append(call.step)
-        key = canonical(arguments)
-        keys.append(key)
+        alike = self.arguments.add(canonical(arguments))
         if payload is None or result is None or call.outcome is not Outcome.RECORDED:
             return tool.classify(tool.calls.heard(arguments), arguments)
         heard = tool.calls.heard(arguments, result)
-        row = len(keys) - 1
-        before = tool.answered_first.setdefault(key, row)
-        if before == row or self._has_result(before, result):
+        before = self._answered_before(call.row, alike, key)
+        if before == call.row or self._has_result(before, result):
             return tool.classify(heard, arguments)
         return tool.classify(heard, arguments, self._changed(self.trace.calls[before], call))
+
+    def _answered_before(self, row: int, alike: int, key: ToolKey) -> int:
+        """The first call of that tool with arguments of that number that has an answer: perhaps the one that asks."""
+        first = self.arguments.first[alike]
+        if first < 0:
+            self.arguments.first[alike] = row
+            return row
+        call = self.trace.calls[first]
+        return first if (call.tool, call.server) == key else self.answered_first.setdefault((alike, key), row)
 
     def _has_result(self, row: int, result: object) -> bool:
         payload = self.trace.calls[row].result

@@ -1,10 +1,20 @@
-"""Which value did a call mint, and where did it go? Handles, references, and their uses."""
+"""Which value did a call mint, and where did it go? Handles, references, and their uses, in columns."""
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import overload
+
 import msgspec
 
+from forensics.core.places import NOWHERE
+from forensics.core.strings import Strings, Texts
+
 REFERENCE = "reference"
+BRANCH = "branch"
+_NUMBER_BITS = 32
+_NUMBER = (1 << _NUMBER_BITS) - 1
 
 
 class Use(msgspec.Struct, frozen=True, gc=False):
@@ -38,9 +48,164 @@ class Handle(msgspec.Struct, gc=False):
     @property
     def carried(self) -> bool:
         """Whether a later text holds the value: a use beside the branch, which stands first where there is one."""
-        return len(self.uses) > 1 or any(use.role != "branch" for use in self.uses)
+        return len(self.uses) > 1 or any(use.role != BRANCH for use in self.uses)
 
     @property
     def minted(self) -> bool:
         """Whether the call made the value, rather than found it."""
         return self.kind != REFERENCE
+
+
+class Handles(Sequence[Handle]):
+    """The handles of one trace; each is made when somebody asks. While values are followed they stand in the order in
+    which they were found, and their number is that in this order; once closed, in the order of their steps.
+    """
+
+    def __init__(self) -> None:
+        self._values = Texts()
+        self._kinds = Strings()
+        self._pointers = Strings()
+        self._kind = array("i")
+        self._call = array("i")
+        self._step = array("i")
+        self._pointer = array("i")
+        self._branch = array("i")
+        self._uses = _Uses()
+        self._order = array("i")
+
+    def __len__(self) -> int:
+        return len(self._step)
+
+    def add(self, value: str, kind: str, call: int, step: int, pointer: str, branch: int) -> int:  # noqa: PLR0917 - as Handle
+        """Add a handle; `branch` is the row of the turn that was shown it first (-1: of none). Returns its number."""
+        self._values.add(value)
+        self._kind.append(self._kinds.add(kind))
+        self._call.append(call)
+        self._step.append(step)
+        self._pointer.append(self._pointers.add(pointer))
+        self._branch.append(branch)
+        return len(self._step) - 1
+
+    def use(self, number: int, use: Use) -> None:
+        """Add a use to the handle of that number."""
+        self._uses.add(number, use)
+
+    def value(self, number: int) -> str:
+        """The value of the handle of that number."""
+        return self._values[number]
+
+    def kind(self, number: int) -> str:
+        """Its kind."""
+        return self._kinds[self._kind[number]]
+
+    def step(self, number: int) -> int:
+        """The step that minted it."""
+        return self._step[number]
+
+    def close(self) -> None:
+        """Put the handles into the order of their steps, when the last one and its last use are there."""
+        placed = sorted(step << _NUMBER_BITS | number for number, step in enumerate(self._step))
+        self._order = array("i", [one & _NUMBER for one in placed])
+        self._uses.close(len(self))
+
+    @overload
+    def __getitem__(self, at: int) -> Handle: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Handle]: ...
+    def __getitem__(self, at: int | slice) -> Handle | list[Handle]:
+        if isinstance(at, slice):
+            return [self._handle(number) for number in self._order[at]]
+        return self._handle(self._order[at])
+
+    def __iter__(self) -> Iterator[Handle]:
+        return map(self._handle, self._order)
+
+    def minted_values(self) -> Iterator[tuple[int, str]]:
+        """Each minted value with the call that minted it, by their steps."""
+        numbers = (number for number in self._order if self.kind(number) != REFERENCE)
+        return ((self._call[number], self._values[number]) for number in numbers)
+
+    def first_by_call(self) -> Iterator[tuple[int, int]]:
+        """Each call that minted a value, with the place among the handles of the first one: by their steps."""
+        told = bytearray(max(self._call, default=NOWHERE) + 1)
+        for at, number in enumerate(self._order):
+            call = self._call[number]
+            if self.kind(number) != REFERENCE and not told[call]:
+                told[call] = True
+                yield call, at
+
+    def call(self, at: int) -> int:
+        """The call of the handle at that place."""
+        return self._call[self._order[at]]
+
+    def carried(self) -> Iterator[int]:
+        """The places of the handles that were minted and that a later text holds."""
+        for at, number in enumerate(self._order):
+            if self._uses.any(number) and self.kind(number) != REFERENCE:
+                yield at
+
+    def _handle(self, number: int) -> Handle:
+        branch = self._branch[number]
+        uses = self._uses.of(number)
+        return Handle(
+            self._values[number],
+            self.kind(number),
+            self._call[number],
+            self._step[number],
+            self._pointers[self._pointer[number]],
+            uses if branch < 0 else [Use(branch, BRANCH, "verbatim"), *uses],
+        )
+
+
+class _Uses:
+    """The uses of all handles, in the order in which they were found and, once closed, by handle."""
+
+    def __init__(self) -> None:
+        self._words = Strings()
+        self._pointers = Strings()
+        self._handle = array("i")
+        self._step = array("i")
+        self._role = array("B")
+        self._written = array("B")
+        self._pointer = array("i")
+        self._echo = bytearray()
+        self._begin = array("i")
+        self._sorted = array("i")
+
+    def add(self, handle: int, use: Use) -> None:
+        add = self._words.add
+        self._handle.append(handle)
+        self._step.append(use.step)
+        self._role.append(add(use.role))
+        self._written.append(add(use.written))
+        self._pointer.append(NOWHERE if use.pointer is None else self._pointers.add(use.pointer))
+        self._echo.append(use.echo)
+
+    def close(self, handles: int) -> None:
+        """Sort them by handle: each in the order in which they were found (a counting sort)."""
+        self._begin = array("i", bytes(4 * (handles + 1)))
+        for handle in self._handle:
+            self._begin[handle + 1] += 1
+        for handle in range(handles):
+            self._begin[handle + 1] += self._begin[handle]
+        free = self._begin[:]
+        self._sorted = array("i", bytes(4 * len(self._handle)))
+        for at, handle in enumerate(self._handle):
+            self._sorted[free[handle]] = at
+            free[handle] += 1
+
+    def any(self, handle: int) -> bool:
+        return self._begin[handle] < self._begin[handle + 1]
+
+    def of(self, handle: int) -> list[Use]:
+        return [self._use(at) for at in self._sorted[self._begin[handle] : self._begin[handle + 1]]]
+
+    def _use(self, at: int) -> Use:
+        pointer = self._pointer[at]
+        return Use(
+            self._step[at],
+            self._words[self._role[at]],
+            self._words[self._written[at]],
+            None if pointer < 0 else self._pointers[pointer],
+            bool(self._echo[at]),
+        )

@@ -332,9 +332,8 @@ def decision(call: Call) -> str:
 def call_rows(analysis: TraceAnalysis, numbering: Numbering) -> list[CallRow]:
     """Every call of a trace; the names of a class are worked out once a class."""
     minted: dict[int, list[str]] = {}
-    for handle in analysis.handles:
-        if handle.minted:
-            minted.setdefault(handle.call, []).append(spell_surrogates(handle.value))
+    for call, value in analysis.handles.minted_values():
+        minted.setdefault(call, []).append(spell_surrogates(value))
     classes = analysis.calls.each(_class_names)
     return [call_row(analysis, row, numbering, names, minted.get(row, [])) for row, names in enumerate(classes)]
 

@@ -10,7 +10,7 @@ import pytest
 from forensics.analysis.anomalies import Acts
 from forensics.analysis.duplicates import twice
 from forensics.api import examine
-from forensics.core.handles import Handle
+from forensics.core.handles import Handles
 from forensics.rules.engine import load_rules
 
 if TYPE_CHECKING:
@@ -53,17 +53,7 @@ def test_what_was_done_twice(tmp_path: Path, tool: str, arguments: dict[str, Any
     assert codes(tmp_path, tool, arguments, ("one", "two")) == ([found] if found else [])
 
 
-class _Counted(list[Handle]):
-    """A list that counts how often somebody walks over it."""
-
-    walks = 0
-
-    def __iter__(self) -> Iterator[Handle]:
-        self.walks += 1
-        return super().__iter__()
-
-
-def test_many_groups_walk_once_over_the_handles(tmp_path: Path) -> None:
+def test_many_groups_walk_once_over_the_handles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "log.jsonl"
     lines = []
     for number in range(60):
@@ -74,9 +64,16 @@ def test_many_groups_walk_once_over_the_handles(tmp_path: Path) -> None:
         ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     (analysis,) = examine(path).analyses
-    handles = _Counted(analysis.handles)
-    trace, rules = analysis.trace, load_rules()
-    acts = Acts(trace, tuple(bytes(c.arguments or b"") for c in trace.calls), analysis.calls, handles, rules)
+    walks: list[Handles] = []
+    whole = Handles.minted_values
+
+    def counted(handles: Handles) -> Iterator[tuple[int, str]]:
+        walks.append(handles)
+        return whole(handles)
+
+    monkeypatch.setattr(Handles, "minted_values", counted)
+    trace = analysis.trace
+    acts = Acts(trace, [row % 30 for row in range(60)], analysis.calls, analysis.handles, load_rules())
     found = list(twice(acts))
-    assert (len(found), handles.walks) == (30, 1)
+    assert (len(found), walks) == (30, [analysis.handles])
     assert all("m-" in one.message for one in found)

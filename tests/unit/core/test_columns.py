@@ -7,6 +7,7 @@ import pytest
 
 from forensics.core.build import Execution, Spot, TraceBuilder
 from forensics.core.evidence import Basis
+from forensics.core.handles import REFERENCE, Handle, Handles, Use
 from forensics.core.lanes import RowsBy
 from forensics.core.payloads import Payloads
 from forensics.core.places import Places
@@ -146,3 +147,35 @@ def test_rows_are_found_by_their_key_and_under_others() -> None:
     assert (rows["a"], rows.get("z"), rows.get("y"), rows.get("y", [5])) == ([0, 3], [1], (), [5])
     with pytest.raises(KeyError):
         rows["y"]
+
+
+def test_handles_stand_in_the_order_of_their_steps_with_their_uses() -> None:
+    handles = Handles()
+    late = handles.add("b-2", "id", 1, 9, "/b", -1)
+    first = handles.add("a-1", "uuid", 0, 4, "/a", 5)
+    other = handles.add("c", REFERENCE, 0, 4, "", 5)
+    handles.use(late, Use(12, "prompt", "verbatim"))
+    handles.use(first, Use(6, "argument", "case", "/x"))
+    handles.use(late, Use(11, "argument", "number", "/y", echo=True))
+    assert (handles.value(late), handles.kind(other), handles.step(first)) == ("b-2", REFERENCE, 4)
+    handles.close()
+    branch = Use(5, "branch", "verbatim")
+    told = [
+        Handle("a-1", "uuid", 0, 4, "/a", [branch, Use(6, "argument", "case", "/x")]),
+        Handle("c", REFERENCE, 0, 4, "", [branch]),
+        Handle(
+            "b-2", "id", 1, 9, "/b", [Use(12, "prompt", "verbatim"), Use(11, "argument", "number", "/y", echo=True)]
+        ),
+    ]
+    assert list(handles) == told
+    assert handles[1:] == told[1:]
+    assert handles[-1] == told[-1]
+    assert list(handles.first_by_call()) == [(0, 0), (1, 2)]
+    assert list(handles.carried()) == [0, 2]
+    assert list(handles.minted_values()) == [(0, "a-1"), (1, "b-2")]
+
+
+def test_no_handles_are_none() -> None:
+    handles = Handles()
+    handles.close()
+    assert (len(handles), list(handles), list(handles.first_by_call()), list(handles.carried())) == (0, [], [], [])
