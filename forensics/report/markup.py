@@ -27,7 +27,7 @@ Attribute = str | int | bool | None
 
 def text(content: str) -> Markup:
     """A text, escaped."""
-    return Markup(html_text(content))
+    return Markup(html_text(content, quote=False))
 
 
 def join(*children: Child) -> Markup:
@@ -90,7 +90,7 @@ def _data(value: object) -> str:
 def _html(child: Child) -> str:
     if child is None:
         return ""
-    return child.html if isinstance(child, Markup) else html_text(child)
+    return child.html if isinstance(child, Markup) else html_text(child, quote=False)
 
 
 def _attribute(name: str, value: Attribute) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from forensics.core.sanitise import html_text
 from forensics.report.html.words import kind, named, where
 from forensics.report.markup import Markup, el, join
 from forensics.report.terminal_effects import MARKS, moment
@@ -26,12 +27,14 @@ _AGENTS, _TOOLS = 5, 8  # lanes of their own
 _LINES = "Lines: solid is recorded, dashed derived, dotted inferred. Blue is what a model turn was shown."
 _SIGNS = "! side-effecting, # handle-returning, = idempotent, ~ volatile; ◆7: holds a value that step 7 brought."
 _KEYS = "Keys: arrows, Page Up and Down, Home and End choose a step, Enter goes to its details, + and - zoom."
+_WORST = 10  # bytes of one character, as an escape
 _COLUMNS = ("Step", "Time (UTC)", "What", "Who", "What it says", "Because of", "Where it stands")
 
 
 class Drawing(NamedTuple):
     """One trace as it is drawn: the id of its place on the page, its parts, and the command that shows a step's bytes.
-    `noted` are the findings, to which the page links; `start` is the step that is chosen first.
+    `noted` are the findings, to which the page links; `start` is the step that is chosen first, `room`
+    how many bytes each text may take.
     """
 
     id: str
@@ -42,6 +45,7 @@ class Drawing(NamedTuple):
     noted: Sequence[ReportFinding] = ()
     inspect: str | None = None
     start: int | None = None
+    room: int | None = None
 
 
 # the page ------------------------------------------------------------------------------------------------------------
@@ -49,7 +53,7 @@ class Drawing(NamedTuple):
 
 def timeline(drawing: Drawing) -> Markup:
     """The place where the script draws, and the tables."""
-    place = el("div", id=drawing.id, class_="timeline", hidden=True, data_legend=f"{_LINES} {_KEYS}")
+    place = el("div", id=drawing.id, class_="timeline", hidden=True, data_legend=_LINES, data_keys=_KEYS)
     return join(place, el("p", _SIGNS, class_="quiet small"), *_tables(drawing))
 
 
@@ -62,8 +66,15 @@ def _tables(drawing: Drawing) -> Iterator[Markup]:
         yield el(
             "details",
             el("summary", title),
-            el("div", _table(chunk, because, title), class_="wide steps", role="region", tabindex=0, aria_label=title),
-            class_="chunk",
+            el(
+                "div",
+                _table(chunk, because, title, drawing.room),
+                class_="wide steps",
+                role="region",
+                tabindex=0,
+                aria_label=title,
+            ),
+            class_="chunk" if len(shown) > _OPEN else None,
             open=len(shown) <= _OPEN,
         )
     if len(drawing.events) > STEPS:
@@ -71,13 +82,13 @@ def _tables(drawing: Drawing) -> Iterator[Markup]:
         yield el("p", f"{more:,} later steps are not in this page: forensics inspect shows every one of them.")
 
 
-def _table(events: Sequence[Event], because: dict[int, list[tuple[str, int]]], title: str) -> Markup:
+def _table(events: Sequence[Event], because: dict[int, list[tuple[str, int]]], title: str, room: int | None) -> Markup:
     head = el("thead", el("tr", *(el("th", column, scope="col") for column in _COLUMNS)))
-    rows = [_row(event, because.get(event.index, [])) for event in events]
+    rows = [_row(event, because.get(event.index, []), _fit(event.said or "", room)) for event in events]
     return el("table", head, el("tbody", *rows), aria_label=title)
 
 
-def _row(event: Event, because: list[tuple[str, int]]) -> Markup:
+def _row(event: Event, because: list[tuple[str, int]], said: str) -> Markup:
     what = f"{kind(event.kind)} {event.occurrence}" if event.occurrence else kind(event.kind)
     bad = event.kind == "tool_result" and event.outcome not in (None, "recorded")
     marks = "".join(MARKS.get(label, "") for label in event.labels)
@@ -87,12 +98,25 @@ def _row(event: Event, because: list[tuple[str, int]]) -> Markup:
         el("td", moment(event.at)),
         el("td", f"{what} {event.outcome}" if bad else what),
         el("td", f"{_who(event)} {marks}" if marks else _who(event)),
-        el("td", event.said or "", class_="said"),
+        el("td", said),
         el("td", *_causes(because)),
-        el("td", where(event.locator), class_="where"),
+        el("td", where(event.locator)),
         id=f"s{event.index}",
         class_="deciding" if event.deciding else None,
     )
+
+
+def _fit(said: str, room: int | None) -> str:
+    """As much of a text as the page has room for, in bytes: a character may take four, or be written as an escape."""
+    if room is None or len(said) <= room // _WORST:
+        return said
+    data = html_text(said, quote=False).encode()
+    if len(data) <= room:
+        return said
+    kept = said[: max(len(said) * room // len(data), 1)]
+    while len(html_text(kept, quote=False).encode()) > room and len(kept) > 1:
+        kept = kept[: len(kept) * 9 // 10]
+    return f"{kept}…"
 
 
 def _who(event: Event) -> str:

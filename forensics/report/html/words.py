@@ -25,6 +25,15 @@ _KINDS = {
 }
 
 
+AGAIN = {
+    "irreversible": "would act once more, and that can't be undone",
+    "repeating": "would add one more effect",
+    "overwriting": "would overwrite what stands there by then",
+    "unknown": "may act again: what it does is not known",
+}
+"""What a call would do if it ran again, by its effect, the worst first."""
+
+
 def kind(label: str) -> str:
     """A kind of step in words."""
     return _KINDS.get(label, label.replace("_", " "))

@@ -145,7 +145,7 @@ def _deciding(material: Material) -> frozenset[int]:
 def _edges(drawn: Drawn) -> Iterator[Edge]:
     """The edges of one trace; mere sequence only between steps that nothing else joins."""
     for row in range(len(drawn.trace)):
-        edges = drawn.graph.edges_from(row)
+        edges = tuple(drawn.graph.edges_from(row))
         joined = {edge.target for edge in edges if edge.kind is not EdgeKind.NEXT}
         for edge in edges:
             if edge.kind is not EdgeKind.NEXT or edge.target not in joined:

@@ -11,7 +11,7 @@
   const ON_PAPER = 150; // rows: beyond it, a print has the tables only
   const TRACKS = 6;
   const [AT, WHAT, WHO, SAID, WHERE] = [1, 2, 3, 4, 6]; // cells of a row of the table
-  const MARKS = { "side-effecting": "!", "handle-returning": "#", idempotent: "=" };
+  const LOUD = ["medium", "high", "critical"];
   const BACK = {
     requests: "asked for by", returns: "answers", feeds: "was shown", value: "holds a value of", handoff: "handed over by",
     retry: "tries again", parent: "inside of", link: "linked from", next: "comes after",
@@ -112,6 +112,7 @@
         finding: this.select("Finding", [...new Set(this.findings.map((f) => f.code))]),
         value: this.select("Value", [...new Set(this.threads.filter((t) => !t.reference).map((t) => t.value))].slice(0, 500)),
       };
+      const range = `steps ${this.steps[0]?.index ?? 0} to ${this.steps.at(-1)?.index ?? 0}`;
       this.count = make("output", { "aria-live": "polite" });
       const zooms = [["Zoom out", "−", -1], ["Zoom in", "+", 1]].map(([label, sign, by]) => {
         const button = make("button", { type: "button", "aria-label": label, title: label }, sign);
@@ -123,12 +124,13 @@
       this.heads = draw("svg", { class: "heads", "aria-hidden": "true", height: HEADS });
       this.picture = draw("svg", { class: "picture", "aria-hidden": "true" });
       this.rowsOf = make("div", { class: "rows", role: "presentation" });
-      this.list = make("div", { class: "canvas", role: "listbox", tabindex: "0", "aria-label": "Steps in causal order" });
+      this.list = make("div", { class: "canvas", role: "listbox", tabindex: "0", "aria-label": `In causal order, ${range}` });
       this.list.append(this.picture, this.rowsOf);
       this.view = make("div", { class: "view" }, this.heads, this.list);
-      this.detail = make("aside", { class: "detail", tabindex: "-1", "aria-live": "polite", "aria-label": "The chosen step" });
+      this.detail = make("aside", { class: "detail", tabindex: "-1", "aria-live": "polite", "aria-label": `The chosen one of ${range}` });
       const legend = make("p", { class: "quiet small" }, this.root.dataset.legend);
-      this.root.append(bar, make("div", { class: "board" }, this.view, this.detail), legend);
+      const keys = make("p", { class: "quiet small keys" }, this.root.dataset.keys);
+      this.root.append(bar, make("div", { class: "board" }, this.view, this.detail), legend, keys);
       this.view.addEventListener("scroll", () => this.soon());
       this.list.addEventListener("keydown", (event) => this.key(event));
       this.list.addEventListener("click", (event) => {
@@ -170,7 +172,7 @@
       // Each way takes the first track that is free between its ends; minted values choose before references.
       const taken = Array.from({ length: TRACKS }, () => []);
       const found = this.threads.map((thread) => {
-        const rows = thread.uses.filter((use) => this.row.has(use.step)).map((use) => this.row.get(use.step));
+        const rows = thread.uses.filter((use) => use.role !== "branch" && this.row.has(use.step)).map((use) => this.row.get(use.step));
         return { thread, mint: this.row.get(thread.mint), uses: [...new Set(rows)] };
       }).filter((way) => way.mint !== undefined && way.uses.length);
       found.sort((a, b) => a.thread.reference - b.thread.reference || a.mint - b.mint);
@@ -253,9 +255,10 @@
       }
       const decides = step.deciding ? [make("em", { class: "chip refused" }, "decides")] : [];
       made.append(
-        make("span", { class: "number" }, String(step.index)),
-        make("span", { class: "what" }, text(step.index, WHAT)),
-        make("b", {}, text(step.index, WHO)),
+        make("span", { class: "who" },
+          make("span", { class: "number" }, String(step.index)),
+          make("span", { class: "what" }, text(step.index, WHAT)),
+          make("b", {}, text(step.index, WHO))),
         make("span", { class: "said" }, ...decides, ...this.chips(step), text(step.index, SAID).slice(0, 300)),
       );
       return made;
@@ -267,7 +270,7 @@
       const unique = [...new Map(told.map((one) => [one[0], one])).values()];
       const found = unique.slice(0, 2).map(([words, thread]) => make("em", { class: `chip thread-${thread.hue}` }, words.slice(0, 60)));
       if (unique.length > 2) found.push(make("em", { class: "chip" }, `${unique.length - 2} more`));
-      const worst = step.findings.filter((finding) => finding.severity !== "info");
+      const worst = step.findings.filter((finding) => LOUD.includes(finding.severity));
       return [...found, ...worst.slice(0, 1).map((finding) => make("em", { class: `chip ${finding.severity}` }, finding.code))];
     }
 
@@ -453,7 +456,6 @@
 
     paper(on) {
       this.root.classList.toggle("whole", on && this.shown.length <= ON_PAPER);
-      this.root.classList.toggle("unprinted", this.shown.length > ON_PAPER);
       this.lay();
     }
   }
@@ -489,6 +491,8 @@
     event.preventDefault();
     history.replaceState(null, "", link.getAttribute("href"));
   });
-  const paper = matchMedia("print");
-  paper.addEventListener("change", () => [...timelines.values()].forEach((one) => one.paper(paper.matches)));
+  const print = (on) => timelines.forEach((one) => one.paper(on));
+  matchMedia("print").addEventListener("change", (paper) => print(paper.matches));
+  addEventListener("beforeprint", () => print(true));
+  addEventListener("afterprint", () => print(false));
 })();

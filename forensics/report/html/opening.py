@@ -1,0 +1,184 @@
+"""What does a reader see first? Which report this is, the verdict, what decides it, and what happened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forensics.report.html.parts import at, facts, folded, place, row, section, share, statement, table
+from forensics.report.html.words import AGAIN, named, step, tool
+from forensics.report.markup import Markup, el, join, quoted
+from forensics.report.terminal_page import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from forensics.report.documents import ReasonRow
+    from forensics.report.incident.documents import EffectRow, ReportDocument, ReportFinding, TraceVerdict
+    from forensics.report.markup import Child
+
+_HARM = tuple(AGAIN)
+_ACTS = 6  # told in the box; the table of effects has all
+_LOUD = ("critical", "high")
+_FOUND = 4
+_NAMES = 3
+_RUNS = ("Run", "Verdict", "Level", "Decided by", "Under strict", "Under inject")
+
+
+def header(document: ReportDocument) -> Markup:
+    """Which report this is, with blanks for what a person has to say."""
+    head, inputs = document.header, document.custody.inputs
+    more = f" and {len(inputs) - _NAMES:,} more" if len(inputs) > _NAMES else ""
+    names = ", ".join(named(one.name) for one in inputs[:_NAMES])
+    said = ("case", head.case_id), ("author", head.author), ("version", head.version), ("status", head.status)
+    blanks = [join(" ", name.capitalize(), ": ", quoted(value) if value else _to_fill()) for name, value in said]
+    return el(
+        "header",
+        el("h1", quoted(head.title)),
+        el("p", "Evidence: ", quoted(names), more, f". Written by forensics {document.tool.version}.", class_="quiet"),
+        el("div", *(el("span", blank, class_="stated") for blank in blanks), class_="small"),
+    )
+
+
+def _to_fill() -> Markup:
+    return el("a", "to be filled in", href="#blanks")
+
+
+# verdict -------------------------------------------------------------------------------------------------------------
+
+
+def main_trace(document: ReportDocument) -> int | None:
+    """The trace that a reader wants first: refused before cleared, an original before a rerun of one."""
+    rerun = {trace.index for trace in document.traces if trace.rerun_of is not None}
+    found = sorted(document.verdict.traces, key=lambda one: (one.trace in rerun, one.cleared, one.trace))
+    return found[0].trace if found else None
+
+
+def verdict(document: ReportDocument) -> Markup:
+    """The box that answers: may it be run again, what decides that, what would happen, and where is it proved?"""
+    box, main = document.verdict, main_trace(document)
+    of = next((one for one in box.traces if one.trace == main), None)
+    look = "cleared" if box.traces and all(one.cleared for one in box.traces) else "refused"
+    return section(
+        "verdict",
+        "Verdict",
+        el(
+            "div",
+            el("p", box.statement.text, class_="word"),
+            None if of is None or len(box.traces) == 1 else el("p", of.statement.text),
+            facts(
+                *(_decided(document, of) if of is not None else ()),
+                ("Read", f"{share(box.coverage)}; {share(box.cleared)}"),
+                ("Exit code", f"{box.exit_code} of forensics audit on this evidence"),
+            ),
+            class_=f"verdict {look}",
+        ),
+        _reasons(of) if of is not None and len(box.traces) == 1 else _runs(document),
+    )
+
+
+def _decided(document: ReportDocument, of: TraceVerdict) -> Iterator[tuple[str, Child]]:
+    """What a reader asks about the run that comes first."""
+    trace, by = document.traces[of.trace], of.decided_by
+    if len(document.traces) > 1:
+        yield "The run", join(quoted(named(trace.id)), " in ", quoted(_evidence_of(document, of.trace)))
+    if by is not None:
+        yield "Decided by", join(_at(by.step), quoted(by.message), " ", el("code", by.code))
+    yield "If it ran again", _again(document, of.trace)
+    yield "Seen already", _loud(document)
+    if by is not None and by.locator is not None:
+        yield "Proved at", place(by.locator, document.custody.inputs)
+    yield "What to do", of.advice
+
+
+def _at(index: int | None) -> Markup | None:
+    return None if index is None else join(step(index), ": ")
+
+
+def _evidence_of(document: ReportDocument, index: int) -> str:
+    return named(document.custody.inputs[document.traces[index].evidence].name)
+
+
+def _again(document: ReportDocument, trace: int) -> Markup | None:
+    """What each act of the run would do once more, the worst first."""
+    groups: dict[tuple[int, ...], EffectRow] = {}
+    for effect in document.effects.rows:
+        if effect.trace == trace:
+            groups.setdefault(tuple(effect.alike), effect)
+    if not groups:
+        return None
+    found = sorted(groups.values(), key=lambda one: (_HARM.index(one.effect), one.step))
+    told = [el("li", *_act(one)) for one in found[:_ACTS]]
+    more = el("li", f"and {len(found) - _ACTS:,} more, in the table of effects") if len(found) > _ACTS else None
+    return el("ul", *told, more)
+
+
+def _act(effect: EffectRow) -> Iterator[Markup | str]:
+    yield tool(effect.tool)
+    if effect.target is not None:
+        yield join(" on ", quoted(named(effect.target.value)))
+    yield f" {AGAIN[effect.effect]}"
+    yield at(effect.alike) or ""
+
+
+def _loud(document: ReportDocument) -> Markup | None:
+    """The loudest findings, which a reader must not have to look for."""
+    found = [one for one in document.findings.rows if one.severity in _LOUD and one.suppressed is None]
+    if not found:
+        return None
+    more = f"and {len(found) - _FOUND:,} more high findings" if len(found) > _FOUND else None
+    return el("ul", *map(_finding, found[:_FOUND]), None if more is None else el("li", more))
+
+
+def _finding(one: ReportFinding) -> Markup:
+    return el("li", quoted(one.message), " ", el("a", one.code, href=f"#f{one.index}"), at(one.steps))
+
+
+# every run -----------------------------------------------------------------------------------------------------------
+
+
+def _runs(document: ReportDocument) -> Markup | None:
+    if not document.verdict.traces:
+        return None
+    return table("The verdict on each run", _RUNS, (_run(document, one) for one in document.verdict.traces))
+
+
+def _run(document: ReportDocument, one: TraceVerdict) -> Markup:
+    trace, by = document.traces[one.trace], one.decided_by
+    again = None if trace.rerun_of is None else join(", a rerun of ", quoted(named(trace.rerun_of)))
+    return row(
+        _RUNS,
+        join(quoted(named(trace.id)), " in ", quoted(_evidence_of(document, one.trace)), again),
+        f"{'cleared' if one.cleared else 'refused'} under {one.policy}",
+        one.level,
+        None if by is None else join(_at(by.step), quoted(by.message)),
+        _folded_reasons(one.strict),
+        _folded_reasons(one.inject),
+    )
+
+
+def _folded_reasons(reasons: Sequence[ReasonRow]) -> Markup:
+    return folded(plural(len(reasons), "reason"), _reason_list(reasons)) if reasons else join("none: it clears")
+
+
+def _reasons(one: TraceVerdict) -> Markup | None:
+    if not one.strict and not one.inject:
+        return None
+    strict = f"{len(one.strict):,} reasons to refuse under strict, {len(one.inject):,} under inject"
+    return folded(
+        strict, el("h3", "Under strict"), _reason_list(one.strict), el("h3", "Under inject"), _reason_list(one.inject)
+    )
+
+
+def _reason_list(reasons: Sequence[ReasonRow]) -> Markup:
+    if not reasons:
+        return join("none: it clears")
+    return el("ul", *(el("li", _at(one.step), el("code", one.code), " ", quoted(one.message)) for one in reasons))
+
+
+# what happened -------------------------------------------------------------------------------------------------------
+
+
+def happened(document: ReportDocument) -> Markup:
+    """The story in at most ten sentences."""
+    told = el("ol", *(el("li", statement(one, rule=False)) for one in document.happened))
+    return section("happened", "What happened", told)

@@ -1,0 +1,118 @@
+"""Does the report's page hold every part, lead only into itself, and stay within its size?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from forensics.report.html.report import report_html
+from forensics.report.incident.content import Level
+from forensics.report.incident.documents import Suppressed
+
+from .conftest import ROOT, Page
+
+if TYPE_CHECKING:
+    from .conftest import Report
+
+SAMPLES = sorted(
+    p.name for p in (ROOT / "samples").iterdir() if p.suffix in (".json", ".jsonl", ".db", ".yaml", ".eval")
+)
+PARTS = (
+    *("verdict", "happened", "timeline", "effects", "findings", "causes", "tools", "oversight", "quality", "replay"),
+    *("custody", "privacy", "blanks", "obligations", "regression"),
+)
+MEGABYTE = 1_000_000
+
+
+def turns(count: int, said: str) -> list[dict[str, Any]]:
+    """Turns, each with a call that writes and a result that mints: all texts are `said`."""
+    rows: list[dict[str, Any]] = [{"type": "user", "text": said}]
+    for n in range(count):
+        minted = {"status": "created", "id": f"msg_{n * 7919:016x}", "text": said}
+        rows += [
+            {"type": "model", "text": said, "ts": 1790000000 + n},
+            {"type": "tool_call", "call_id": f"c{n}", "name": f"send_{n % 40}", "args": {"to": f"a{n}", "body": said}},
+            {"type": "tool_result", "call_id": f"c{n}", "result": "Error: timed out" if n % 5 == 0 else minted},
+        ]
+    return rows
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_every_part_stands_in_the_page_of_every_sample_and_every_link_has_its_end(sample: str, report: Report) -> None:
+    document = report(sample)
+    page = Page(report_html(document))
+    assert [name for name in page.ids if name in PARTS] == [p for p in PARTS if p != "causes" or document.causes]
+    assert len(page.ids) == len(set(page.ids))
+    assert page.fragments <= set(page.ids)
+    assert page.tags.count("script") == 2
+
+
+def test_the_verdict_comes_first_with_what_decides_what_would_happen_and_the_proof(report: Report) -> None:
+    text = Page(report_html(report("pager.db"))).text
+    box = text[
+        text.index("Refused: 2 of 2 runs") : text.index("What happened 1") if "What happened 1" in text else None
+    ]
+    assert "Decided by step 6: pager.trigger is side-effecting and handle-returning" in box
+    assert "If it ran again pager.trigger on checkout would act once more, and that can't be undone (step 6)" in box
+    assert "executed pager.trigger again" in box
+    assert "Proved at pager.db, spans row 3, /attributes/gen_ai.response.tool_calls/0" in box
+
+
+def test_the_same_document_gives_the_same_bytes(report: Report) -> None:
+    assert report_html(report("pager.db")) == report_html(report("pager.db"))
+
+
+def test_blanks_are_fields_with_labels_and_what_a_person_said_stands_there(report: Report) -> None:
+    page = Page(report_html(report("pager.db", case_id="INC-7 <b>", author="on call")))
+    document = report("pager.db")
+    assert page.tags.count("textarea") == len(document.blanks) + 1  # the version; case and author were given
+    labelled = {value for name, value in page.attributes if name == "for"}
+    assert labelled == {name for name in page.ids if name.startswith("blank-")}
+    assert "Case: INC-7 <b>" in page.text
+
+
+def test_a_suppressed_finding_is_shown_with_who_and_why_and_is_not_loud(report: Report) -> None:
+    document = report("pager.db")
+    first = document.findings.rows[0]
+    covered = msgspec.structs.replace(first, suppressed=Suppressed(because="a drill", by="lead", until="2027-01-01"))
+    rows = [covered, *document.findings.rows[1:]]
+    quiet = msgspec.structs.replace(document, findings=msgspec.structs.replace(document.findings, rows=rows))
+    text = Page(report_html(quiet)).text
+    assert "Suppressed by lead until 2027-01-01: a drill" in text
+    box = text[text.index("Seen already") : text.index("Proved at")]
+    assert "executed pager.trigger again" not in box
+
+
+def test_without_content_no_text_of_the_trace_stands_in_the_page(report: Report) -> None:
+    html = report_html(report("pager.db", content=Level.NONE)).decode()
+    assert "checkout is failing" not in html
+    assert "Error rate 0.31" not in html
+    assert "pager.trigger" in html
+
+
+@pytest.mark.parametrize("said", ["x" * 900, "重要な変更を送信" * 60, "<&>\"'" * 200, "\x1b[31m\u202e\ue000" * 200])
+def test_five_thousand_steps_stay_below_three_megabytes(said: str, report: Report) -> None:
+    document = report(turns(1667, said))
+    assert len(document.timeline.events) >= 5000
+    assert len(report_html(document)) < 3 * MEGABYTE
+
+
+def test_what_is_beyond_a_page_is_said(report: Report) -> None:
+    text = Page(report_html(report(turns(1667, "x")))).text
+    assert "more rows are not in this page" in text
+    assert "Steps 4,900 to 4,999 as a table" in text
+
+
+def test_evidence_that_can_not_be_read_gives_a_page_too(report: Report, tmp_path: Any) -> None:
+    from forensics.api import examine
+    from forensics.report.incident.compose import ReportOptions, report_document
+
+    path = tmp_path / "noise.bin"
+    path.write_bytes(b"\x00\x01noise" * 50)
+    examined = examine([path])
+    document = report_document(examined.examined, examined.policy, examined.rules.digest, 3, ReportOptions())
+    text = Page(report_html(document)).text
+    assert "Nothing could be told: no trace could be read" in text
+    assert "noise.bin" in text
