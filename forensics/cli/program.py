@@ -25,6 +25,10 @@ _COMMANDS = {
     "graph": ("forensics.cli.commands.graph", "Draw what led to what, whole or around one step."),
     "explain": ("forensics.cli.commands.explain", "Say why a step happened and what it led to."),
     "report": ("forensics.cli.commands.report", "Write what happened, for people who were not there."),
+    "replay": (
+        "forensics.cli.commands.replay",
+        "Rerun a cleared run: the record answers, nothing reaches the world.",
+    ),
     "match": ("forensics.cli.commands.match", "Say what each request of a rerun would be served, without one."),
     "compare": ("forensics.cli.commands.compare", "Say where two runs part, and why."),
     "verify": ("forensics.cli.commands.verify", "Check an evidence bundle against its manifest."),

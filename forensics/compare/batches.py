@@ -15,7 +15,7 @@ from forensics.core.trace import Call
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
-    from forensics.compare.renaming import Renaming
+    from forensics.core.renaming import Renaming
 
 
 class Made(msgspec.Struct, frozen=True):

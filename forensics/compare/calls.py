@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from forensics.compare.generated import Generated
     from forensics.compare.notes import Notes
     from forensics.compare.payloads import Comparer
-    from forensics.compare.renaming import Renaming
     from forensics.compare.script import Row
     from forensics.core.handles import Handle
+    from forensics.core.renaming import Renaming
     from forensics.core.trace import Call, Payload
 
 _SHOWN = 80

@@ -21,12 +21,12 @@ from forensics.compare.generated import Generated
 from forensics.compare.keys import Keys
 from forensics.compare.notes import Notes, Untold
 from forensics.compare.payloads import Comparer, said
-from forensics.compare.renaming import Renamed, Renaming
 from forensics.compare.script import Row, Script, script
 from forensics.compare.suspects import Suspects
 from forensics.core.differences import shown
 from forensics.core.findings import Finding
 from forensics.core.jsonvalue import short_json, spell_surrogates, value_of
+from forensics.core.renaming import Renamed, Renaming
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,9 +82,13 @@ class Comparison(msgspec.Struct, frozen=True):
         return self.divergences[0] if self.divergences else None
 
 
-def compare(left: TraceAnalysis, right: TraceAnalysis, rules: RuleSet) -> Comparison:
-    """Compare two runs, of any two formats. Near linear in the bytes of both."""
-    return _Walk(left, right, rules).run()
+def compare(
+    left: TraceAnalysis, right: TraceAnalysis, rules: RuleSet, kinds: frozenset[str] | None = None
+) -> Comparison:
+    """Compare two runs, of any two formats. Near linear in the bytes of both. `kinds` are the kinds of events that
+    count (None: all): a rerun through ports tells nothing of the others, by its making, and whoever asks says so.
+    """
+    return _Walk(left, right, rules, kinds).run()
 
 
 def _is_one_record(left: Trace, right: Trace) -> bool:
@@ -92,7 +96,8 @@ def _is_one_record(left: Trace, right: Trace) -> bool:
 
 
 class _Walk:
-    def __init__(self, left: TraceAnalysis, right: TraceAnalysis, rules: RuleSet) -> None:
+    def __init__(self, left: TraceAnalysis, right: TraceAnalysis, rules: RuleSet, kinds: frozenset[str] | None) -> None:
+        self.kinds = kinds
         traces = self.traces = left.trace, right.trace
         self.loose = left.trace.format != right.trace.format
         self.sides = Side(left), Side(right)
@@ -148,13 +153,18 @@ class _Walk:
     def _script(self) -> Script:
         """Both runs side by side: between formats only the kinds of events that both tell."""
         turns = not self.loose or all(trace.turns for trace in self.traces)
-        left, right = (events_of(trace, turns=turns) for trace in self.traces)
+        if self.kinds is not None and MODEL not in self.kinds:
+            turns = False
+        left, right = (self._counting(events_of(trace, turns=turns)) for trace in self.traces)
         if self.loose:
             if not turns and any(trace.turns for trace in self.traces):
                 self._untold_kind(MODEL, left_lacks=not self.traces[0].turns)
             shared = {event.kind for event in left} & {event.kind for event in right}
             left, right = self._only(left, shared, right_lacks=True), self._only(right, shared, right_lacks=False)
         return script(left, right, self.keys)
+
+    def _counting(self, events: tuple[Event, ...]) -> tuple[Event, ...]:
+        return events if self.kinds is None else tuple(event for event in events if event.kind in self.kinds)
 
     def _only(self, events: tuple[Event, ...], shared: set[str], *, right_lacks: bool) -> tuple[Event, ...]:
         for kind in dict.fromkeys(event.kind for event in events if event.kind not in shared | {CALL, MODEL}):

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from forensics.compare.batches import Batch
     from forensics.compare.divergence import Divergence
-    from forensics.compare.renaming import Renamed
     from forensics.core.evidence import Locator
+    from forensics.core.renaming import Renamed
     from forensics.core.trace import Call, Trace
 
 _NAMED = 3

@@ -20,7 +20,7 @@ from forensics.core.pointers import pointer_tokens
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from forensics.compare.renaming import Renaming
+    from forensics.core.renaming import Renaming
     from forensics.core.trace import Payload
 
 _MOST = 20  # differing places of one payload that are looked at

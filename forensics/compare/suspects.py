@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from forensics.compare.events import Event
-    from forensics.compare.renaming import Renamed, Renaming
     from forensics.compare.script import Row
+    from forensics.core.renaming import Renamed, Renaming
     from forensics.core.trace import Trace
 
 _NAMED = 3

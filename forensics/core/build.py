@@ -293,6 +293,7 @@ class TraceBuilder(TupleBuilder):
             self._missing_execution(call)
             self._unanswered(call)
             self._cut_result(call)
+        self.trace.earlier_turns = frozenset(self._inherited)
         self.trace.close()
         return self.trace
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from forensics.core.classes import ToolFacts
     from forensics.core.evidence import Gap
     from forensics.core.findings import Finding
+    from forensics.core.setup import Setup
 
 __all__ = [
     "NOWHERE", "Absence", "Block", "Boundary", "Call", "Calls", "Outcome", "Payload", "Places", "Step", "StepKind",
@@ -78,7 +79,9 @@ class Trace:
     `gaps` are those of the evidence that concern this trace; `records_calls` says that the format always records calls;
     `also_in` names the other evidences that tell of the same run. `surroundings` are texts that stood before the first
     call and in no step, such as the working folder: what they hold no call minted. `named_turns` are those whose
-    records, the calls among them, share a recorded id; `shows_media` says that a message held what is no text.
+    records, the calls among them, share a recorded id; `earlier_turns` are those of which only the first prompt of a
+    run tells, as what was said before it. `setups` are the records of how its agents were set up, `tokens` those that
+    its model read and wrote, where its own record counts them; `shows_media` says that a message held what is no text.
     """
 
     def __init__(self, trace_id: str, places: Places, format_name: str) -> None:
@@ -90,6 +93,9 @@ class Trace:
         self.facts: dict[str, ToolFacts] = {}
         self.surroundings: list[Payload] = []
         self.named_turns: set[int] = set()
+        self.earlier_turns: frozenset[int] = frozenset()
+        self.setups: list[Setup] = []
+        self.tokens: tuple[int, int] | None = None
         self.findings: list[Finding] = []
         self.gaps: tuple[Gap, ...] = ()
         self.evidence_sha256 = ""

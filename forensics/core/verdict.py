@@ -65,16 +65,21 @@ _SEAL: Any = object()
 
 class Clearance:
     """The sealed permission that a rerun takes. Made only by `Verdict.clear()`; bound to the digests of evidence,
-    rules and policy (the idea of fickling's loader: what was checked is what runs).
+    rules, policy and, once it is made for one, plan (the idea of fickling's loader: what was checked is what runs).
     """
 
-    __slots__ = ("_verdict",)
+    __slots__ = ("_plan", "_verdict")
 
-    def __init__(self, seal: object, verdict: Verdict) -> None:
+    def __init__(self, seal: object, verdict: Verdict, plan: str | None = None) -> None:
         if seal is not _SEAL or verdict.reasons:
             message = "a clearance is made by Verdict.clear() and from no other place"
             raise TypeError(message)
         object.__setattr__(self, "_verdict", verdict)
+        object.__setattr__(self, "_plan", plan)
+
+    def for_plan(self, digest: str) -> Clearance:
+        """The same permission for the plan of that digest, and for no other."""
+        return Clearance(_SEAL, self._verdict, digest)
 
     def __setattr__(self, name: str, value: object) -> None:
         message = "a clearance can't be changed"
@@ -92,7 +97,8 @@ class Clearance:
 
     @property
     def digests(self) -> tuple[str, ...]:
-        """SHA-256 digests, in the order evidence, rules, policy."""
-        return self._verdict.digests
+        """SHA-256 digests, in the order evidence, rules, policy and, once it is made for one, plan."""
+        return self._verdict.digests if self._plan is None else (*self._verdict.digests, self._plan)
 
     _verdict: Verdict
+    _plan: str | None

@@ -115,14 +115,18 @@ class Gate:
         return _Rung(self.recordings, loose_key)
 
     def ask(self, request: Request) -> Reply:
-        """The reply to the next request; a recording that it serves is used up."""
+        """The reply to the next request; a recording that it serves is used up, and where it serves none, it stops."""
+        reply = self.look_up(request)
+        self.stopped = self.stopped or reply.row is None
+        return reply
+
+    def look_up(self, request: Request) -> Reply:
+        """The same for a request that something else can answer where no recording does: that is then no stop."""
         number, self._asked = self._asked, self._asked + 1
         if self.stopped:
             return Reply(Status.NOT_REACHED)
         reply = self._reply(request)
-        if reply.row is None:
-            self.stopped = True
-        else:
+        if reply.row is not None:
             self.served_to[reply.row] = number
         return reply
 

@@ -71,10 +71,12 @@ class ModelAnswer(msgspec.Struct, frozen=True, kw_only=True):
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What an agent asks its model: the messages, the tools that are offered (name, description and JSON Schema of
     each) and the settings (model, temperature, …). Messages that are None leave it to the order in which turns are
-    asked for. `lane` is the agent that asks where a run has several.
+    asked for; `new` is the number of the first one that the lane's last request did not have. `lane` is the agent that
+    asks where a run has several.
     """
 
-    messages: tuple[dict[str, Any], ...] | None = None
+    messages: Sequence[dict[str, Any]] | None = None
+    new: int = 0
     tools: tuple[dict[str, Any], ...] | None = None
     settings: dict[str, Any] = {}
     lane: str | None = None

@@ -10,13 +10,14 @@ from forensics.report.custody_documents import CUSTODY_DOCUMENTS
 from forensics.report.documents import DOCUMENTS
 from forensics.report.incident.documents import ReportDocument
 from forensics.report.incident.suppressions import suppressions_schema
+from forensics.report.rerun_documents import RerunDocument
 from forensics.report.rule_documents import RULE_DOCUMENTS
 from forensics.rules.model import policy_schema, rule_pack_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_DOCUMENTS = {**DOCUMENTS, "report": ReportDocument, **CUSTODY_DOCUMENTS, **RULE_DOCUMENTS}
+_DOCUMENTS = {**DOCUMENTS, "rerun": RerunDocument, "report": ReportDocument, **CUSTODY_DOCUMENTS, **RULE_DOCUMENTS}
 _FILES: dict[str, Callable[[], dict[str, Any]]] = {
     "policy": policy_schema,
     "rules": rule_pack_schema,

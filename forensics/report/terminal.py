@@ -15,6 +15,7 @@ from forensics.report.documents import (
     MatchingDocument,
     PolicyCheckDocument,
 )
+from forensics.report.rerun_documents import RerunDocument
 from forensics.report.rule_documents import (
     CodeDocument,
     RuleDocument,
@@ -30,6 +31,7 @@ from forensics.report.terminal_explain import explanation
 from forensics.report.terminal_inspect import inspection
 from forensics.report.terminal_matching import matching
 from forensics.report.terminal_page import Page
+from forensics.report.terminal_rerun import rerun
 from forensics.report.terminal_rules import code, rule, rule_lints, rule_list, rule_tests
 from forensics.report.terminal_tables import formats, policy_check
 
@@ -45,6 +47,7 @@ _LAYOUTS: dict[type, Callable[[Page, Any], None]] = {
     ExplanationDocument: explanation,
     MatchingDocument: matching,
     ComparisonDocument: comparison,
+    RerunDocument: rerun,
     VerificationDocument: verification,
     FormatsDocument: formats,
     PolicyCheckDocument: policy_check,

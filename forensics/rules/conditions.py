@@ -28,6 +28,9 @@ class Pattern(Protocol):
     def fullmatch(self, text: bytes, /) -> object | None:
         """The match over the whole text, or None."""
 
+    def search(self, text: bytes, /) -> object | None:
+        """The first match anywhere in the text, or None."""
+
 
 Subject = Mapping[str, object]
 Predicate = Callable[[Subject], bool]

@@ -75,6 +75,7 @@ def test_every_schema_is_one() -> None:
             "explanation",
             "matching",
             "comparison",
+            "rerun",
             "report",
         ),
         "verification",

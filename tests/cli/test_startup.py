@@ -96,6 +96,7 @@ def test_every_help_has_examples_at_80_columns(path: tuple[str, ...]) -> None:
                 "explain",
                 "report",
                 "verify",
+                "replay",
                 "match",
                 "compare",
                 "policy",

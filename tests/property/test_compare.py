@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from forensics.api_compare import Compared, compare_runs
 from forensics.compare.alignment import aligned
-from forensics.compare.renaming import Renaming
+from forensics.core.renaming import Renaming
 
 
 class Call(msgspec.Struct, frozen=True):

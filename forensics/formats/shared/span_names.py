@@ -25,6 +25,14 @@ AGENT_OUTPUT = (
 )  # fmt: skip
 AGENT_STATUS = ("agent.status", "chain.status", "swarm.status", "supervisor.status")
 SYSTEM_PROMPT = ("agent.system_prompt",)
+AGENT_MODEL = ("agent.llm.config",)
+AGENT_CONFIG = ("agent.config",)
+AGENT_TOOLS = ("agent.tools",)
+AGENT_GUARDRAILS = ("agent.guardrails",)
+AGENT_OUTPUT_TYPE = ("agent.output_type", "agent.response_format")
+AGENT_STREAMED = ("agent.streamed",)
+AGENT_RESUMED = ("agent.resumed_execution_id", "agent.resume.kind", "chain.resumed_execution_id")
+"""How an agent was set up, beside its steps: what a rerun rebuilds it from."""
 WHOLE_CONVERSATION = ("pydantic_ai.all_messages", "all_messages_events")
 
 PROMPT = (
@@ -132,6 +140,7 @@ WANTED: dict[str, str] = {
     name: name
     for row in (
         OPERATION, RUNNER, AGENT_NAME, AGENT_INPUT, AGENT_OUTPUT, AGENT_STATUS, SYSTEM_PROMPT, WHOLE_CONVERSATION,
+        AGENT_MODEL, AGENT_CONFIG, AGENT_GUARDRAILS, AGENT_OUTPUT_TYPE, AGENT_STREAMED, AGENT_RESUMED,
         PROMPT, SYSTEM_INSTRUCTIONS, ANSWER, ANSWER_TEXT, ANSWER_CALLS, EVENT_LIST, FINISH, MODEL, INPUT_TOKENS,
         OUTPUT_TOKENS, TOOL_NAME, TOOL_CALL_ID, TOOL_ARGUMENTS, TOOL_RESULT, TOOL_ERROR, TOOL_STATUS, DISPOSITION,
         ERROR_TYPE, ERROR_MESSAGE, TOOL_DESCRIPTION, REPLAY_CLASS, TOOL_LISTS, MCP_METHOD, RETRIEVAL_QUERY,

@@ -28,6 +28,7 @@ from forensics.formats.shared.span_names import Role
 from forensics.formats.shared.span_order import NO_PARENT, Event, build_tree
 from forensics.formats.shared.span_roles import AGENTS, OUTSIDE, cast
 from forensics.formats.shared.span_sequence import Sequence
+from forensics.formats.shared.span_setup import setup_of
 from forensics.formats.shared.span_structure import check_structure, distinct, note
 from forensics.formats.shared.wholeness import cut_short, ends_in_calls, finish_words
 
@@ -131,9 +132,13 @@ class TraceWalk:
         counts = self.build.counts
         counts.roots += len(self.cast.tree.roots)
         counts.missing_spans.extend(self.cast.tree.missing)
-        for row in self.cast.rows(Role.MODEL):
-            counts.input_tokens += _number(self.spans[row].payload(names.INPUT_TOKENS))
-            counts.output_tokens += _number(self.spans[row].payload(names.OUTPUT_TOKENS))
+        asked = [self.spans[row] for row in self.cast.rows(Role.MODEL)]
+        read, wrote = (
+            sum(_number(span.payload(which)) for span in asked) for which in (names.INPUT_TOKENS, names.OUTPUT_TOKENS)
+        )
+        counts.input_tokens += read
+        counts.output_tokens += wrote
+        self.builder.trace.tokens = (read, wrote)
 
     def _first_prompts(self) -> dict[int, Said]:
         """For each span the first prompt that was captured below it; `first_asked` has the row of its model span."""
@@ -193,6 +198,8 @@ class TraceWalk:
         """Facts about tools, and what the agent was told where no prompt of its model turns shows it."""
         span, shown = self.spans[row], self.first_prompt.get(row)
         self.facts.read(span, self.scopes.server(row))
+        place = self.build.places.locator(span.place, span.pointer)
+        self.builder.trace.setups.append(setup_of(span, self.cast.roles[row], self.scopes.agent(row), place))
         if shown is None:
             self._unshown_prompt(row)
         told = span.get(names.AGENT_INPUT)

@@ -1,0 +1,209 @@
+"""What does a run do when it is run again, as far as it may be? The rerun as a verb of the library.
+
+`prepare` reads, judges and clears; `Prepared.run` reads everything once more, and reruns only what was cleared, byte
+for byte. `rerun` does both.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.analysis.run import TraceAnalysis, analyse
+from forensics.api import Options, one_evidence, one_trace, read, without_cycle_collection
+from forensics.compare.comparison import Comparison, Result, compare
+from forensics.core.evidence import Severity
+from forensics.core.findings import Finding
+from forensics.core.limits import under
+from forensics.core.policy import Policy
+from forensics.core.verdict import Clearance
+from forensics.errors import ConfigurationError, ReplayRefused
+from forensics.formats.places import Where
+from forensics.formats.shared.source import STDIN
+from forensics.replay.executable import executable
+from forensics.replay.findings import findings_of
+from forensics.replay.plan import Plan
+from forensics.replay.rerun import Rerun, World, replay
+from forensics.report.compose import Examined
+from forensics.report.rerun import Judged, Outcome, Refusal, rerun_document
+from forensics.rules.engine import RuleSet, load_rules
+from forensics.rules.policy_file import load_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from forensics.core.reading import Reading
+    from forensics.core.trace import Call
+    from forensics.replay.ports import Answerer
+    from forensics.report.rerun_documents import RerunDocument
+
+DONE, REFUSED, UNTOLD = 0, 1, 3
+_PORTS = frozenset({"model", "call", "output", "system", "user", "approval", "memory"})
+"""The kinds of events that an agent of the user's tells through its ports."""
+
+
+class Replayed(msgspec.Struct, frozen=True, kw_only=True):
+    """A rerun with the comparison against the recorded run, or why there is none."""
+
+    prepared: Prepared
+    rerun: Rerun | None = None
+    comparison: Comparison | None = None
+    kinds: frozenset[str] | None = None
+    analysis: TraceAnalysis | None = None
+    refusal: Refusal | None = None
+    findings: tuple[Finding, ...] = ()
+
+    def document(self) -> RerunDocument:
+        """The rerun document."""
+        done, compared, analysis = self.rerun, self.comparison, self.analysis
+        outcome = None
+        if done is not None and compared is not None and analysis is not None:
+            outcome = Outcome(
+                rerun=done, analysis=analysis, comparison=compared, kinds=self.kinds, findings=self.findings
+            )
+        return rerun_document(self.prepared.judged(), outcome, self.refusal)
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that was read and judged, with the clearance for one plan where there is nothing to refuse."""
+
+    evidence: Where
+    options: Options
+    plan: Plan
+    examined: Examined
+    analysis: TraceAnalysis
+    rules: RuleSet
+    policy: Policy
+    clearance: Clearance | None
+
+    def judged(self) -> Judged:
+        """What every document of this rerun rests on."""
+        return Judged(
+            examined=self.examined,
+            analysis=self.analysis,
+            policy=self.policy,
+            rules_digest=self.rules.digest,
+            plan=self.plan,
+        )
+
+    def run(self, *, answerer: Answerer | None = None, present: Callable[[Call, Any], Any] | None = None) -> Replayed:
+        """The rerun, or its refusal. `answerer` answers the model where the plan asks one; `present` is a port of tests
+        only, which may show the agent another value than the recorded one.
+        """
+        try:
+            return self._run(answerer, present)
+        except ReplayRefused as refused:
+            return Replayed(prepared=self, refusal=Refusal.of(refused))
+
+    def _run(self, answerer: Answerer | None, present: Callable[[Call, Any], Any] | None) -> Replayed:
+        if self.clearance is None:
+            return Replayed(prepared=self, refusal=Refusal())
+        world = World(
+            analysis=self.analysis,
+            rules=self.rules,
+            digests=_digests(self),
+            may_execute=executable(self.analysis, self.policy),
+            answerer=answerer,
+            present=present,
+        )
+        with under(self.options.limits):
+            done = replay(self.clearance, self.plan, world)
+            return _compared(self, done)
+
+
+def rerun(evidence: Where, options: Options | None = None, plan: Plan | None = None) -> Replayed:
+    """Rerun a run as its plan says (default: its own blueprint, every answer and result from the record).
+
+    A refusal is an outcome: `Replayed.refusal`. Raises EvidenceError for what can't be read, RuleError for a broken
+    rule pack or policy, ConfigurationError where it is not clear which trace is meant, and IsolationUnavailableError
+    where the plan runs a tool and this machine can't keep it from the world.
+    """
+    return prepare(evidence, options, plan).run()
+
+
+def prepare(evidence: Where, options: Options | None = None, plan: Plan | None = None) -> Prepared:
+    """Read and judge a run, and clear it for one plan. Raises as `rerun` does."""
+    options, plan = options or Options(), plan or Plan()
+    if str(evidence) == STDIN:
+        raise ConfigurationError("a rerun reads its evidence twice", hint="name a file, not standard input")
+    rules = load_rules(options.rules)
+    policy = load_policy(options.policy, options.date())
+    with without_cycle_collection(), under(options.limits), one_evidence(evidence) as source:
+        reading = read(source, 0, options.input_format)
+        trace = one_trace(reading, options.trace, "--trace")
+        analyses = analyse(reading, rules, policy)
+        source.check_unchanged()
+        examined = Examined(source.name, source.sha256, source.size, _only(reading, trace.id))
+    analysis = next(one for one in analyses if one.trace is trace)
+    cleared = analysis.verdict.clear()
+    return Prepared(
+        evidence=evidence,
+        options=options,
+        plan=msgspec.structs.replace(plan, execute=policy.execute),
+        examined=msgspec.structs.replace(examined, analyses=(analysis,)),
+        analysis=analysis,
+        rules=rules,
+        policy=policy,
+        clearance=_bound(cleared, msgspec.structs.replace(plan, execute=policy.execute)),
+    )
+
+
+def _bound(cleared: Clearance | None, plan: Plan) -> Clearance | None:
+    return None if cleared is None else cleared.for_plan(plan.digest)
+
+
+def _only(reading: Reading, trace: str) -> Reading:
+    """The reading with that trace alone."""
+    return msgspec.structs.replace(reading, traces=tuple(one for one in reading.traces if one.id == trace))
+
+
+def _digests(prepared: Prepared) -> tuple[str, str, str]:
+    """The digests of evidence, rules and policy as they are now."""
+    options = prepared.options
+    with one_evidence(prepared.evidence) as source:
+        evidence = source.member_sha256 or source.sha256
+    recorded = prepared.analysis.trace.evidence_sha256
+    return (
+        recorded if evidence == prepared.examined.sha256 else evidence,
+        load_rules(options.rules).digest,
+        load_policy(options.policy, options.date()).digest,
+    )
+
+
+def _compared(prepared: Prepared, done: Rerun) -> Replayed:
+    """The rerun beside the recorded run, as far as it tells of itself."""
+    analysis = analyse(done.reading, prepared.rules, prepared.policy)[0]
+    kinds = _kinds(done)
+    comparison = compare(prepared.analysis, analysis, prepared.rules, kinds)
+    return Replayed(
+        prepared=prepared,
+        rerun=done,
+        comparison=comparison,
+        kinds=kinds,
+        analysis=analysis,
+        findings=findings_of(done, prepared.analysis.trace),
+    )
+
+
+def _kinds(done: Rerun) -> frozenset[str] | None:
+    """The kinds of events that the rerun tells of: of a blueprint all; of an agent what goes through its ports, and of
+    one that asked no model nothing of one.
+    """
+    if done.blueprint:
+        return None
+    return _PORTS if done.turns else frozenset({"call"})
+
+
+def replay_exit_code(replayed: Replayed, fail_on: Severity = Severity.HIGH) -> int:
+    """0 where the rerun went through and is no other run than the recorded one, and no finding is at or above
+    `fail_on`; 3 where that could not be compared; else 1.
+    """
+    done, compared = replayed.rerun, replayed.comparison
+    if done is None or compared is None or done.stopped is not None or done.broke is not None:
+        return REFUSED
+    loud = any(one.severity.rank >= fail_on.rank for one in (*replayed.findings, *compared.findings))
+    if loud or compared.result is Result.DIVERGED:
+        return REFUSED
+    return UNTOLD if compared.result is Result.NOT_COMPARABLE else DONE

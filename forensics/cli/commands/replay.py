@@ -1,0 +1,68 @@
+"""`forensics replay`: what does a run do when it is run again, as far as it may be?"""
+
+from __future__ import annotations
+
+import click
+
+from forensics.cli.options import Settings, shared
+from forensics.cli.output import show
+from forensics.cli.progress import working
+
+_EPILOG = """\b
+Examples:
+  forensics replay local.db --policy inject
+  forensics replay trace.json --policy inject --agent agents.oncall:run
+  forensics replay local.db --policy inject --stub 'mail.send={"id": "m_1"}'
+
+\b
+Without --agent the agent is rebuilt from the trace alone.
+
+\b
+Exit codes:
+  0  it went through, and is the recorded run
+  1  refused, stopped, diverged, or a finding at or above --fail-on
+  3  could not tell: nothing could be read or compared, or no isolation
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("evidence")
+@click.option("--agent", metavar="MODULE:FUNCTION", help="The agent, called with its ports, in the cell.")
+@click.option(
+    "--mode",
+    type=click.Choice(["recorded", "deterministic", "live"]),
+    default="recorded",
+    show_default=True,
+    help="Where the model's words come from.",
+)
+@click.option("--set-prompt", metavar="TEXT", help="Another system prompt.")
+@click.option("--set-input", metavar="TEXT", help="Another input.")
+@click.option("--set", "settings_", metavar="KEY=VALUE", multiple=True, help="A setting of the model. Repeatable.")
+@click.option("--stub", metavar="NAME=JSON", multiple=True, help="A result for a tool; repeated for one, call by call.")
+@click.option(
+    "--tool", metavar="NAME=MODULE:FUNCTION", multiple=True, help="A function for a tool, run in the cell. Repeatable."
+)
+@click.option(
+    "--on-miss",
+    type=click.Choice(["error", "live"]),
+    default="error",
+    show_default=True,
+    help="What happens where no recording answers; live in --mode live alone.",
+)
+@click.option("--path", metavar="FOLDER", multiple=True, help="Where that code lies.  [default: .]")
+@shared("rules", "policy", "as_of", "input_format", "trace", "limit", "fail_on")
+def command(evidence: str, settings: Settings, **asked: object) -> int:
+    """Rerun a cleared run: the record answers, nothing reaches the world.
+
+    The model's words and the results of tools come from the record, the agent runs in a cell, and what happened is
+    compared with the recorded run. A run that is not cleared is not rerun: the verdict and its inspection are shown.
+    """
+    from forensics.api_replay import prepare, replay_exit_code
+    from forensics.cli.plans import planned
+    from forensics.core.evidence import Severity
+
+    with working(settings):
+        replayed = prepare(evidence, settings.options(), planned(asked)).run()
+        document = replayed.document()
+    show(document, settings)
+    return replay_exit_code(replayed, Severity(settings.fail_on))

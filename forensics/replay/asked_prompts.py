@@ -1,0 +1,120 @@
+"""Is what a rerun asks its model what the recorded run asked it? Messages against what the recorded turn was shown.
+
+The model's own earlier words are not compared: they were served from the record. Results are compared whatever their
+order, since calls that run side by side end in any order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from forensics.core.agreement import content_text
+from forensics.core.differences import ABSENT, Difference, differences
+from forensics.core.jsonvalue import unfold
+from forensics.core.messages import MODEL_ROLES
+from forensics.core.trace import StepKind
+from forensics.replay.sameness import value_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from forensics.replay.script import Shown
+
+_KINDS = {
+    "system": StepKind.SYSTEM,
+    "developer": StepKind.SYSTEM,
+    "user": StepKind.USER,
+    "human": StepKind.USER,
+    "tool": StepKind.TOOL_RESULT,
+    "function": StepKind.TOOL_RESULT,
+    **{kind.label: kind for kind in StepKind},
+}
+_NOTHING: tuple[Any, ...] = (None, "")
+
+
+class Prompted(msgspec.Struct, frozen=True):
+    """What a request shows its model: results, and everything else in order."""
+
+    said: tuple[tuple[StepKind, Any], ...]
+    results: tuple[Any, ...]
+
+
+def prompted(messages: Sequence[Mapping[str, Any]]) -> Prompted:
+    """What messages say beside the model's own words."""
+    told = [(kind_of(m), content_of(m)) for m in messages if m.get("role") not in MODEL_ROLES]
+    return _parted(told)
+
+
+def recorded_prompt(shown: Sequence[Shown]) -> Prompted:
+    """What a recorded turn was shown beside the model's own words."""
+    return _parted([(one.kind, one.value) for one in shown if one.kind is not StepKind.MODEL])
+
+
+def _parted(told: Sequence[tuple[StepKind, Any]]) -> Prompted:
+    said = tuple((kind, value) for kind, value in told if kind is not StepKind.TOOL_RESULT)
+    return Prompted(said, tuple(value for kind, value in told if kind is StepKind.TOOL_RESULT))
+
+
+def kind_of(message: Mapping[str, Any]) -> StepKind:
+    """The kind of step that a message is."""
+    return _KINDS.get(str(message.get("role")), StepKind.OTHER)
+
+
+def content_of(message: Mapping[str, Any]) -> Any:
+    """What a message says: of content blocks their text, where they have nothing else."""
+    content = message.get("content")
+    text = content_text(content) if isinstance(content, list) else None
+    return content if text is None else text
+
+
+def parting(recorded: Prompted, asked: Prompted, *, knows_system: bool) -> Difference | None:
+    """The first difference; None where both say the same. Where the record holds no system prompt at all
+    (`knows_system`), what the rerun gives for one is passed over: nothing is known of it.
+    """
+    mine = list(recorded.said)
+    theirs = [one for one in asked.said if knows_system or one[0] is not StepKind.SYSTEM]
+    for place, (one, other) in enumerate(zip(mine, theirs, strict=False)):
+        if one[0] is not other[0]:
+            return Difference(f"/{place}/role", one[0].label, other[0].label)
+        if not _alike(one[1], other[1]):
+            return _first(f"/{place}/content", one[1], other[1])
+    if len(mine) != len(theirs):
+        place = min(len(mine), len(theirs))
+        left, right = (rows[place][1] if place < len(rows) else ABSENT for rows in (mine, theirs))
+        return Difference(f"/{place}", left, right)
+    return _results(recorded.results, asked.results)
+
+
+def _results(recorded: tuple[Any, ...], asked: tuple[Any, ...]) -> Difference | None:
+    """The first results of both sides that have no twin on the other."""
+    mine, theirs = Counter(map(_key, recorded)), Counter(map(_key, asked))
+    if mine == theirs:
+        return None
+    one = next((value for value in recorded if mine[key := _key(value)] > theirs[key]), ABSENT)
+    other = next((value for value in asked if theirs[key := _key(value)] > mine[key]), ABSENT)
+    return _first("/results", one, other)
+
+
+def _key(value: Any) -> bytes:
+    said = unfold(value)
+    return value_key(said.strip() if isinstance(said, str) else said)
+
+
+def _first(pointer: str, one: Any, other: Any) -> Difference:
+    """The first place at which two contents differ, below a pointer."""
+    if one is ABSENT or other is ABSENT:
+        return Difference(pointer, one, other)
+    inner = next(differences(unfold(one), unfold(other)), None)
+    return (
+        Difference(pointer, one, other)
+        if inner is None
+        else msgspec.structs.replace(inner, pointer=pointer + inner.pointer)
+    )
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two contents say the same: a text that holds JSON counts as that JSON, space around a text as none."""
+    return _key(one) == _key(other) or (one in _NOTHING and other in _NOTHING)

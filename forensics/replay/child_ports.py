@@ -1,0 +1,215 @@
+"""How does an agent in the cell reach its ports? Proxies over the one channel: each port asks, waits, and answers.
+
+Nothing here knows the record: it stays with the parent. `run_agent` is what the cell calls.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from forensics.replay import frames
+from forensics.replay.ports import AskedCall, ModelAnswer, ReplayStopped, ToolFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from forensics.replay.ports import Agent, Message
+
+
+class Wire(Protocol):
+    """One end of a channel that carries whole messages."""
+
+    def send(self, message: bytes) -> None:
+        """Send one message."""
+
+    def receive(self, timeout: float | None = None) -> bytes | None:
+        """The next message; None where the other end is gone."""
+
+
+class Line:
+    """The child's end: one request, one reply. Whatever the parent wants run in between is run here."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._over = False
+
+    def ask(self, request: frames.FromChild) -> frames.Given | frames.Answered:
+        """The reply to a request. Raises ReplayStopped once the rerun has ended, and at every request after that."""
+        if self._over:
+            raise ReplayStopped("the rerun has ended")
+        self.tell(request)
+        while isinstance(reply := self._next(), frames.Run):
+            self.tell(ran(reply))
+        if isinstance(reply, frames.Stop):
+            self._over = True
+            raise ReplayStopped(reply.because)
+        return reply
+
+    def tell(self, message: frames.FromChild) -> None:
+        """Say something that is not answered."""
+        self._wire.send(frames.encode(message))
+
+    def _next(self) -> frames.FromParent:
+        data = self._wire.receive()
+        return frames.Stop("the parent is gone") if data is None else frames.decode_from_parent(data)
+
+    def given(self, request: frames.FromChild) -> frames.Given:
+        """The value that was asked for."""
+        reply = self.ask(request)
+        if not isinstance(reply, frames.Given):
+            raise ReplayStopped("the parent answered something else")
+        return reply
+
+
+def ran(order: frames.Run) -> frames.Ran:
+    """What a function of the user's that stands in for a tool did. Its arguments are given by name, as the model names
+    them. What it raises is the failure of the tool; a value that is no JSON fails too.
+    """
+    try:
+        function = load(order.target)
+        value = function(**order.arguments) if isinstance(order.arguments, dict) else function(order.arguments)
+        return frames.Ran(msgspec.to_builtins(value))
+    except Exception as error:  # noqa: BLE001 - whatever the user's function raises is how the tool ended
+        said = error.said if isinstance(error, ToolFailure) else f"{type(error).__name__}: {error}"
+        return frames.Ran(said, failed=True, raised=type(error).__name__)
+
+
+def load(target: str) -> Callable[..., Any]:
+    """The function that `module:function` names: one that the user handed in, never one that a trace names."""
+    module, _, name = target.partition(":")
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    function: Callable[..., Any] = found
+    return function
+
+
+class ToolProxy:
+    """The tools."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    def call(self, name: str, arguments: Mapping[str, Any], *, call_id: str | None = None) -> Any:
+        """As `ToolPort.call`."""
+        given = self.outcome(name, arguments, call_id)
+        if given.failed:
+            raise ToolFailure(given.value)
+        return given.value
+
+    def outcome(self, name: str, arguments: Any, call_id: str | None = None) -> frames.Given:
+        """The same with the message by which the model is told of it; a failure is no exception."""
+        return self._line.given(frames.CallTool(name, arguments, call_id))
+
+
+class ModelProxy:
+    """The model. Of a conversation that goes on only what is new is sent."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        self._sent: dict[str | None, list[bytes]] = {}
+
+    def ask(
+        self,
+        messages: Sequence[Message] | None = None,
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        lane: str | None = None,
+    ) -> ModelAnswer:
+        """As `ModelPort.ask`."""
+        keep, new = (0, None) if messages is None else self._new(messages, lane)
+        offered = None if tools is None else tuple(dict(tool) for tool in tools)
+        return self.send(frames.AskModel(keep, new, offered, dict(settings or {}), lane))
+
+    def send(self, request: frames.AskModel) -> ModelAnswer:
+        """Send a request that already says what of it is new."""
+        said = self._line.ask(request)
+        if not isinstance(said, frames.Answered):
+            raise ReplayStopped("the parent answered something else")
+        calls = tuple(AskedCall(*call) for call in said.calls)
+        return ModelAnswer(
+            text=said.text,
+            calls=calls,
+            finish=said.finish,
+            model=said.model,
+            usage=said.usage,
+            ignored=said.ignored,
+            live=said.live,
+        )
+
+    def _new(self, messages: Sequence[Message], lane: str | None) -> tuple[int, tuple[dict[str, Any], ...]]:
+        """How many messages the last request of the lane began with as well, and those behind them."""
+        written = [frames.encode(message) for message in messages]
+        before = self._sent.get(lane, [])
+        keep = next((n for n, pair in enumerate(zip(before, written, strict=False)) if pair[0] != pair[1]), None)
+        keep = min(len(before), len(written)) if keep is None else keep
+        self._sent[lane] = written
+        return keep, tuple(dict(message) for message in messages[keep:])
+
+
+class ClockProxy:
+    """The clock."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    def now(self) -> float:
+        """As `ClockPort.now`."""
+        return float(self._line.given(frames.Mint("time")).value)
+
+
+class RandomProxy:
+    """Chance."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    def random(self) -> float:
+        """As `RandomPort.random`."""
+        return float(self._line.given(frames.Mint("random")).value)
+
+    def new_id(self) -> str:
+        """As `RandomPort.new_id`."""
+        return str(self._line.given(frames.Mint("id")).value)
+
+
+class ChildPorts:
+    """The ports of an agent in the cell."""
+
+    def __init__(self, line: Line, given: Any) -> None:
+        self.input = given
+        self.line = line
+        self.tools = ToolProxy(line)
+        self.model = ModelProxy(line)
+        self.clock = ClockProxy(line)
+        self.random = RandomProxy(line)
+
+    def next_input(self) -> Any:
+        """As `Ports.next_input`."""
+        return self.line.given(frames.NextInput()).value
+
+
+def run_agent(wire: Wire, argument: bytes) -> None:
+    """Run the agent that the argument names, or the blueprint in it, and tell the parent how it ended."""
+    start = frames.decode_start(argument)
+    line = Line(wire)
+    ports = ChildPorts(line, start.input)
+    try:
+        line.tell(frames.Finished(msgspec.to_builtins(_agent(start)(ports))))
+    except ReplayStopped as stopped:
+        line.tell(frames.Broke("ReplayStopped", str(stopped)))
+    except Exception as error:  # noqa: BLE001 - whatever the agent raises is how it ended
+        line.tell(frames.Broke(type(error).__name__, str(error)))
+
+
+def _agent(start: frames.Start) -> Agent:
+    if start.agent is not None:
+        return load(start.agent)
+    from forensics.replay.blueprint_loop import Blueprint, run
+
+    blueprint = msgspec.convert(start.blueprint, Blueprint)
+    return lambda ports: run(blueprint, ports)

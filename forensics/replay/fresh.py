@@ -1,0 +1,65 @@
+"""Is a value that differs the run's own making, and which fresh handle is which recorded one? By shape and by place.
+
+Both sides must be opaque values of one kind (a uuid for a uuid, `pg_…` for `pg_…`): two words of a vocabulary, such as
+`sev1` and `sev2`, never are, and two values of one kind at different places are not taken for each other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from forensics.core.pointers import pointer_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from forensics.core.handles import Handle
+    from forensics.rules.engine import RuleSet
+
+_LONGEST = 512
+_ID_LIKE = {"number": "id"}
+
+
+class Fresh:
+    """The handles of a recorded run, by the call that minted them, and how a value's kind is told."""
+
+    def __init__(self, rules: RuleSet, minted: Mapping[int, Sequence[Handle]]) -> None:
+        self.minted = minted
+        self._rules = rules
+
+    def is_own(self, pointer: str, recorded: Any, asked: Any, given: bytes) -> bool:
+        """Whether both values are opaque and of one kind, and nothing that the agent was given holds the new one."""
+        kind = _kind(self._rules, recorded, pointer)
+        if kind is None or kind != _kind(self._rules, asked, pointer):
+            return False
+        return str(asked).encode("utf-8", "replace") not in given
+
+
+def learnable(handles: Sequence[Handle], presented: Any, rules: RuleSet) -> Iterator[tuple[str, str]]:
+    """The handles of a recorded result and what another result of the same call holds in their place, where that is a
+    value of the same kind.
+    """
+    for handle in handles:
+        other = at(presented, handle.pointer)
+        if isinstance(other, (str, int)) and not isinstance(other, bool):
+            told = _kind(rules, other, handle.pointer)
+            if told is not None and _ID_LIKE.get(told, told) == _ID_LIKE.get(handle.kind, handle.kind):
+                yield handle.value, str(other)
+
+
+def _kind(rules: RuleSet, value: Any, pointer: str) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, (str, int)) or len(str(value)) > _LONGEST:
+        return None
+    return rules.handle_kind(str(value), pointer.rpartition("/")[2] or None)
+
+
+def at(value: Any, pointer: str) -> Any:
+    """What stands at a JSON Pointer; None where nothing does."""
+    for step in pointer_tokens(pointer):
+        if isinstance(value, dict) and step in value:
+            value = value[step]
+        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            return None
+    return value

@@ -1,0 +1,144 @@
+"""How does a rerun read? First whether it went through and what it is beside the recorded run, then call by call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forensics.report.comparison_words import CAUSES
+from forensics.report.terminal_evidence import sources
+from forensics.report.terminal_findings import findings
+from forensics.report.terminal_inspect import inspection
+from forensics.report.terminal_page import Span, name, plural, short, value
+
+if TYPE_CHECKING:
+    from forensics.report.documents import ComparisonDocument
+    from forensics.report.rerun_documents import RerunDocument, StopRow
+    from forensics.report.terminal_page import Page
+
+_ROWS, _ROWS_VERBOSE = 40, 1_000
+_COLUMN = 14
+_STYLES = {"diverged": "refused", "not_comparable": "unknown"}
+_RESULTS = {
+    "identical": "the rerun is the recorded run",
+    "equivalent": "the rerun is the recorded run, but for the order of calls that ran side by side",
+    "equal_modulo_handles": "the rerun is the recorded run, but for the names of handles",
+    "diverged": "the rerun is another run",
+    "not_comparable": "whether the rerun is the recorded run can't be told",
+}
+
+
+def rerun(page: Page, document: RerunDocument) -> None:
+    """Lay out a rerun, or its refusal with the static inspection."""
+    if document.inspection is not None:
+        _refused(page, document)
+        return
+    _result(page, document)
+    if document.stopped is not None:
+        _stop(page, document.stopped)
+    if document.comparison is not None:
+        _parting(page, document.comparison)
+    if page.detail >= 0:
+        _calls(page, document)
+        _questions(page, document)
+        findings(page, document.findings, "Findings")
+        sources(page, document.evidence)
+
+
+def _refused(page: Page, document: RerunDocument) -> None:
+    first = next(iter(document.verdict.reasons), None)
+    page.line(Span("REFUSED", "refused"), f" no rerun of trace {name(document.trace)} under {document.verdict.policy}")
+    page.field("policy", f"{document.policy.name}; level {document.verdict.level}")
+    for reason in document.verdict.reasons[:_ROWS]:
+        at = "" if reason.step is None else f"step {reason.step}: "
+        page.field("because", f"{at}{reason.code}: {short(reason.message, 400)}")
+    page.more(len(document.verdict.reasons) - _ROWS)
+    if first is not None and document.verdict.advice:
+        page.field("to do", short(document.verdict.advice, 300))
+    if page.detail >= 0 and document.inspection is not None:
+        page.blank()
+        inspection(page, document.inspection)
+
+
+def _result(page: Page, document: RerunDocument) -> None:
+    compared = document.comparison
+    result = "not_comparable" if compared is None else compared.result
+    if document.stopped is not None:
+        page.line(Span("STOPPED", "refused"), f" {document.stopped.code}: the rerun ended before its agent did")
+    elif document.agent_error is not None:
+        page.line(Span("FAILED", "refused"), f" the agent raised {short(document.agent_error, 200)}")
+    else:
+        words = result.replace("_", " ").upper()
+        page.line(Span(words, _STYLES.get(result, "cleared")), f" {_RESULTS[result]}")
+    agent = document.plan.agent or "the blueprint rebuilt from the trace"
+    page.field("rerun", f"{document.mode}, {name(agent, 80)}, policy {name(document.policy.name)}")
+    page.field("of", f"trace {name(document.trace)}")
+    if document.plan.changes:
+        page.field("changed", short(", ".join(document.plan.changes), 300))
+    page.field("output", "recorded ", Span(value(document.output.original, 200), "quote"))
+    page.field("", "rerun    ", Span(value(document.output.new, 200), "quote"))
+    page.field("isolation", _isolation(document))
+    if not document.reproduction:
+        page.field("note", "this is not a reproduction: something of it does not come from the record")
+
+
+def _isolation(document: RerunDocument) -> str:
+    reached = document.isolation
+    told = f"{reached.level}: {len(reached.denied)} denied, {len(reached.captured) + reached.more} captured"
+    return told + (f" ({short(reached.missing[0], 120)})" if reached.missing else "")
+
+
+def _stop(page: Page, stopped: StopRow) -> None:
+    page.title("Where it stopped")
+    page.field("why", short(stopped.message, 500))
+    if stopped.hint:
+        page.field("to do", short(stopped.hint, 300))
+    if stopped.asked is not None:
+        page.field("asked", Span(value(stopped.asked, 300), "quote"))
+    for near in stopped.nearest:
+        page.field("nearest", f"step {near.step}: {short(near.because, 300)}")
+        if near.pointer is not None:
+            page.field("", f"differs at {short(near.pointer, 100) or 'the whole'}", column=_COLUMN)
+            page.field("", "recorded  ", Span(_told(near.recorded), "quote"), column=_COLUMN + 2)
+            page.field("", "asked     ", Span(_told(near.asked), "quote"), column=_COLUMN + 2)
+
+
+def _told(text: str | None) -> str:
+    return "(nothing)" if text is None else short(text, 200)
+
+
+def _parting(page: Page, compared: ComparisonDocument) -> None:
+    row = compared.first_divergence
+    if row is None:
+        return
+    page.title("Where they part")
+    page.field("what", f"step {row.index}: {short(row.what, 120)}: {row.kind}")
+    if row.pointer:
+        page.field("at", short(row.pointer, 200))
+    page.field("recorded", Span(_told(row.left), "quote"))
+    page.field("rerun", Span(_told(row.right), "quote"))
+    page.field("cause", f"{row.cause}: {CAUSES[row.cause]}")
+
+
+def _calls(page: Page, document: RerunDocument) -> None:
+    most = _ROWS_VERBOSE if page.detail > 0 else _ROWS
+    page.title(f"{plural(len(document.calls), 'call')}, {plural(len(document.model_calls), 'model turn')}")
+    for row in document.calls[:most]:
+        step = "" if row.recorded_step is None else f"step {row.recorded_step}"
+        said = f"{name(row.tool)} {value(row.arguments, 50)} -> {value(row.shown, 50)}"
+        page.row(f"{row.disposition:<11} {step:<9}", Span(said, "dim"))
+    page.more(len(document.calls) - most)
+
+
+def _questions(page: Page, document: RerunDocument) -> None:
+    page.title("Six questions")
+    questions = document.six_questions
+    for row in (
+        questions.rebuilt_from,
+        questions.fixed,
+        questions.ran,
+        questions.missing_turn,
+        questions.touched,
+        questions.fix_kept,
+    ):
+        page.field("?", short(row.question, 200), column=4)
+        page.field("", short(row.answer, 300), column=6)

@@ -1,0 +1,171 @@
+"""How does a rerun end, and what does it print? On the samples, and on the real databases of the workplace."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+from jsonschema import Draft202012Validator
+
+from forensics.cli.program import program
+from forensics.report.schemas import schema
+
+if TYPE_CHECKING:
+    from click.testing import Result
+
+REAL = Path(__file__).resolve().parents[3] / "shared" / "cases" / "fastaiagent"
+real = pytest.mark.skipif(not REAL.is_dir(), reason="the real databases are not here")
+REBUILT = (
+    "double_charge.chat.json mailing.events.jsonl pager.adk.json pager.agents.json pager.atif.json pager.chat.json "
+    "pager.codex.jsonl pager.db pager.eval pager.json pager.langgraph.db pager.langsmith.json pager.otlp.jsonl "
+    "pager.smolagents.otlp.jsonl pager.vcr.yaml pager.vercel.otlp.json readonly.db readonly.responses.json"
+)
+
+
+def replay(*arguments: object) -> Result:
+    return CliRunner().invoke(program, ["replay", *map(str, arguments)], env={"COLUMNS": "80"})
+
+
+def rerun(*arguments: object) -> tuple[int, dict[str, Any]]:
+    ended = replay(*arguments, "--format", "json")
+    document: dict[str, Any] = json.loads(ended.stdout)
+    Draft202012Validator(schema("rerun")).validate(document)
+    return ended.exit_code, document
+
+
+@pytest.mark.parametrize("name", REBUILT.split())
+def test_a_run_that_its_trace_tells_in_full_is_rebuilt_and_comes_out_as_it_was(samples: Path, name: str) -> None:
+    code, document = rerun(samples / name, "--policy", "inject")
+    assert (code, document["comparison"]["result"]) == (0, "identical")
+    assert {call["disposition"] for call in document["calls"]} == {"injected"}
+    assert document["output"]["new"] == document["output"]["original"]
+    assert {turn["served"] for turn in document["model_calls"]} == {"recorded"}
+    assert document["reproduction"] is True
+
+
+def test_calls_that_ended_in_another_order_are_named(samples: Path) -> None:
+    code, document = rerun(samples / "parallel.anthropic.json", "--policy", "inject")
+    assert (code, document["comparison"]["result"]) == (0, "equivalent")
+
+
+@real
+def test_the_pager_is_rerun_and_pages_nobody() -> None:
+    code, document = rerun(REAL / "pager_1.94.0.db", "--policy", "inject")
+    assert code == 0
+    assert document["trace"] == "8433c342dbbe334809eb343535865ec2"
+    assert [(call["tool"], call["disposition"]) for call in document["calls"]] == [
+        ("query_metrics", "injected"),
+        ("pager.trigger", "injected"),
+        ("incident.annotate", "injected"),
+    ]
+    assert document["calls"][1]["shown"] == {"status": "paged", "id": "pg_8812"}
+    assert document["output"] == {"original": "Paged on-call: pg_8812.", "new": "Paged on-call: pg_8812."}
+    assert document["comparison"]["result"] == "identical"
+    assert document["isolation"]["captured"] == []
+
+
+@real
+def test_under_strict_it_is_refused_with_its_inspection() -> None:
+    code, document = rerun(REAL / "pager_1.94.0.db")
+    assert (code, document["calls"], document["model_calls"], document["comparison"]) == (1, [], [], None)
+    codes = {reason["code"] for reason in document["verdict"]["reasons"]}
+    assert codes == {"unvouched", "not_idempotent"}
+    assert len(document["inspection"]["tuples"]) == 3
+    text = replay(REAL / "pager_1.94.0.db").stdout
+    assert text.startswith("REFUSED")
+    assert "pg_8812" in text
+
+
+@real
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE spans SET attributes = replace(attributes, 'pg_8812', 'pg_6666') WHERE name = 'tool.pager.trigger'",
+        "UPDATE spans SET attributes = replace(attributes, 'sev1', 'sev9') WHERE name = 'tool.pager.trigger'",
+        "DELETE FROM spans WHERE name = 'tool.pager.trigger'",
+    ],
+)
+def test_a_database_that_was_tampered_with_is_refused(change: str, tmp_path: Path) -> None:
+    place = shutil.copy(REAL / "pager_1.94.0.db", tmp_path / "local.db")
+    with sqlite3.connect(place) as database:
+        assert database.execute(change).rowcount > 0
+    database.close()
+    code, document = rerun(place, "--policy", "inject", "--trace", "8433c342dbbe334809eb343535865ec2")
+    assert (code, document["verdict"]["cleared"], document["calls"]) == (1, False, [])
+    assert {"inconsistent_tuple", "evidence_gap"} & {reason["code"] for reason in document["verdict"]["reasons"]}
+
+
+@real
+@pytest.mark.parametrize(("name", "says"), [("chain.db", "a chain"), ("streaming.db", "streamed")])
+def test_what_can_not_be_rebuilt_in_full_is_refused_by_name(name: str, says: str) -> None:
+    code, document = rerun(REAL / name, "--policy", "inject")
+    assert (code, document["calls"]) == (1, [])
+    reasons = [reason for reason in document["verdict"]["reasons"] if reason["code"] == "incomplete_blueprint"]
+    assert says in reasons[0]["message"]
+    assert document["inspection"]["steps"]
+
+
+@real
+def test_a_tool_that_failed_fails_as_recorded() -> None:
+    code, document = rerun(REAL / "tool_error.db", "--policy", "inject")
+    assert (code, document["comparison"]["result"]) == (0, "identical")
+    (call,) = document["calls"]
+    assert (call["disposition"], call["failed"]) == ("injected", True)
+    assert "503 from deploy api" in call["shown"]
+
+
+@real
+def test_a_run_that_died_stops_where_its_recording_ends() -> None:
+    code, document = rerun(REAL / "crashed_midrun.db", "--policy", "inject")
+    assert (code, document["stopped"]["code"]) == (1, "replay_miss")
+    assert [call["disposition"] for call in document["calls"]] == ["injected"]
+    assert "replay_miss" in {one["code"] for one in document["findings"]}
+
+
+def test_a_record_without_the_words_of_the_model_is_refused(samples: Path) -> None:
+    code, document = rerun(samples / "pager.mcp.jsonl", "--policy", "inject")
+    assert (code, document["calls"]) == (1, [])
+    assert "model_output_missing" in {reason["code"] for reason in document["verdict"]["reasons"]}
+
+
+def test_the_six_questions_are_answered_from_what_happened(samples: Path) -> None:
+    _, document = rerun(samples / "pager.db", "--policy", "inject")
+    questions = document["six_questions"]
+    assert questions["rebuilt_from"]["answer"].startswith("The trace alone")
+    assert questions["ran"]["facts"]["dispositions"] == {"injected": 3}
+    assert questions["missing_turn"]["facts"] == {"on_miss": "error", "happened": None}
+    _, refused = rerun(samples / "pager.db")
+    assert refused["six_questions"]["ran"]["answer"].startswith("No tool ran: the rerun was refused")
+
+
+def test_two_reruns_print_the_same_bytes(samples: Path) -> None:
+    first, second = (replay(samples / "pager.db", "--policy", "inject", "--format", "json") for _ in range(2))
+    assert first.stdout == second.stdout
+
+
+def test_the_text_says_what_it_is(samples: Path) -> None:
+    text = replay(samples / "pager.db", "--policy", "inject").stdout
+    assert text.startswith("IDENTICAL the rerun is the recorded run\n")
+    assert "injected" in text
+    assert "Six questions" in text
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--on-miss", "live"),
+        ("--agent", "no.such.module:run"),
+        ("--agent", "not a target"),
+        ("--tool", "pager"),
+        ("--stub", "pager={"),
+        ("--set", "temperature"),
+        ("--path", "no such folder"),
+    ],
+)
+def test_a_plan_that_can_not_be_meant_is_a_usage_error(samples: Path, options: tuple[str, ...]) -> None:
+    assert replay(samples / "pager.db", *options).exit_code == 2
