@@ -71,7 +71,7 @@ def test_steps_are_filtered_by_finding(opened: Open, pager: bytes) -> None:
 
 def test_without_a_script_every_part_is_read(opened: Open, pager: bytes) -> None:
     page = opened(pager, java_script_enabled=False)
-    assert page.locator("main > section").count() == 15
+    assert page.locator("main > section").count() == 16
     assert page.locator(".timeline").first.is_hidden()
     assert page.locator("#s6").inner_text().split("\t")[3] == "pager.trigger !#"
     page.locator("#verdict .verdict a[href='#s18']").first.click()

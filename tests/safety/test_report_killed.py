@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SUFFIXES = (".md", ".json", ".sarif", ".csv", ".jsonl", ".xml")
+SUFFIXES = (".md", ".json", ".sarif", ".csv", ".jsonl", ".xml", ".html")
 MOMENTS = 50
 
 

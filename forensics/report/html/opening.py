@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forensics.report.html.parts import at, facts, folded, place, row, section, share, statement, table
-from forensics.report.html.words import AGAIN, named, step, tool
+from forensics.report.html.words import AGAIN, command, named, step, tool
 from forensics.report.markup import Markup, el, join, quoted
 from forensics.report.terminal_page import plural
 
@@ -60,7 +60,7 @@ def verdict(document: ReportDocument) -> Markup:
     look = "cleared" if box.traces and all(one.cleared for one in box.traces) else "refused"
     return section(
         "verdict",
-        "Verdict",
+        "Verdict: may it be run again?",
         el(
             "div",
             el("p", box.statement.text, class_="word"),
@@ -84,10 +84,21 @@ def _decided(document: ReportDocument, of: TraceVerdict) -> Iterator[tuple[str, 
     if by is not None:
         yield "Decided by", join(_at(by.step), quoted(by.message), " ", el("code", by.code))
     yield "If it ran again", _again(document, of.trace)
-    yield "Seen already", _loud(document)
+    yield "Stands out", _loud(document)
     if by is not None and by.locator is not None:
-        yield "Proved at", place(by.locator, document.custody.inputs)
+        yield "Proved at", join(place(by.locator, document.custody.inputs), _shown_by(document, by.step))
     yield "What to do", of.advice
+
+
+def _shown_by(document: ReportDocument, index: int | None) -> Markup | None:
+    line = inspecting(document)
+    return None if line is None or index is None else join("; to see it: ", el("code", f"{line} --step {index}"))
+
+
+def inspecting(document: ReportDocument) -> str | None:
+    """The command that shows steps of the evidence; None where there is more than one, or a name is no plain text."""
+    inputs = document.custody.inputs
+    return command("forensics", "inspect", inputs[0].name) if len(inputs) == 1 else None
 
 
 def _at(index: int | None) -> Markup | None:

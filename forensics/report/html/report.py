@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from forensics.report.html.acts import causes, effects, tools
 from forensics.report.html.found import findings, oversight, quality, replay
+from forensics.report.html.glossary import words
 from forensics.report.html.keeping import blanks, custody, obligations, privacy, regression
-from forensics.report.html.opening import happened, header, main_trace, verdict
+from forensics.report.html.opening import happened, header, inspecting, main_trace, verdict
 from forensics.report.html.page import page
 from forensics.report.html.parts import section
 from forensics.report.html.timeline import Drawing, timeline, timeline_data
-from forensics.report.html.words import command, named
+from forensics.report.html.words import named
 from forensics.report.markup import Markup, el, quoted
 
 Part = TypeVar("Part", "Event", "Lane", "Thread")
@@ -39,6 +40,7 @@ _PARTS = {
     "blanks": "Blanks",
     "obligations": "Duties",
     "regression": "Test",
+    "words": "Words",
 }
 
 
@@ -61,6 +63,7 @@ def report_html(document: ReportDocument) -> bytes:
         blanks(document),
         obligations(document),
         regression(document),
+        words(),
     )
     return page(
         document.header.title,
@@ -102,12 +105,11 @@ def _drawings(document: ReportDocument) -> list[Drawing]:
     time, count = document.timeline, len(document.traces)
     lanes, events, threads = _by_trace(time.lanes, count), _by_trace(time.events, count), _by_trace(time.threads, count)
     edges, noted = _edges_by_trace(document), _noted_by_trace(document)
-    name = document.custody.inputs[0].name if len(document.custody.inputs) == 1 else None
-    inspect = None if name is None else command("forensics", "inspect", name)
     full = document.contents.level == "full"
     room = None if full else max(_LEAST_ROOM, _ROOM // max(len(time.events), 1))
     return [
-        Drawing(f"t{n}", lanes[n], events[n], edges[n], threads[n], noted[n], inspect, room=room) for n in range(count)
+        Drawing(f"t{n}", lanes[n], events[n], edges[n], threads[n], noted[n], inspecting(document), room=room)
+        for n in range(count)
     ]
 
 

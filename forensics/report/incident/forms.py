@@ -28,6 +28,7 @@ class Form(NamedTuple):
 _HERE = "forensics.report.incident"
 
 FORMS: dict[str, Form] = {
+    "html": Form(".html", "forensics.report.html.report", "report_html"),
     "md": Form(".md", f"{_HERE}.markdown", "markdown"),
     "json": Form(".json", "forensics.report.jsonout", "json_bytes"),
     "sarif": Form(".sarif", f"{_HERE}.sarif", "sarif"),

@@ -21,7 +21,7 @@ SAMPLES = sorted(
 )
 PARTS = (
     *("verdict", "happened", "timeline", "effects", "findings", "causes", "tools", "oversight", "quality", "replay"),
-    *("custody", "privacy", "blanks", "obligations", "regression"),
+    *("custody", "privacy", "blanks", "obligations", "regression", "words"),
 )
 MEGABYTE = 1_000_000
 
@@ -57,7 +57,8 @@ def test_the_verdict_comes_first_with_what_decides_what_would_happen_and_the_pro
     assert "Decided by step 6: pager.trigger is side-effecting and handle-returning" in box
     assert "If it ran again pager.trigger on checkout would act once more, and that can't be undone (step 6)" in box
     assert "executed pager.trigger again" in box
-    assert "Proved at pager.db, spans row 3, /attributes/gen_ai.response.tool_calls/0" in box
+    assert "Proved at pager.db, spans row 3, /attributes/gen_ai.response.tool_calls/0; to see it: " in box
+    assert "forensics inspect pager.db --step 6" in box
 
 
 def test_the_same_document_gives_the_same_bytes(report: Report) -> None:
@@ -81,7 +82,7 @@ def test_a_suppressed_finding_is_shown_with_who_and_why_and_is_not_loud(report: 
     quiet = msgspec.structs.replace(document, findings=msgspec.structs.replace(document.findings, rows=rows))
     text = Page(report_html(quiet)).text
     assert "Suppressed by lead until 2027-01-01: a drill" in text
-    box = text[text.index("Seen already") : text.index("Proved at")]
+    box = text[text.index("Stands out") : text.index("Proved at")]
     assert "executed pager.trigger again" not in box
 
 
