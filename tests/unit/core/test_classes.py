@@ -61,6 +61,47 @@ def test_a_claim_that_would_lower_counts_where_it_is_trusted(
     assert weighs(said) is counts
 
 
+def result(said: Stability, *, tier: Tier = Tier.PACK, trusted: bool = False) -> ClassEvidence:
+    return ClassEvidence(Source.DECLARATION, tier, "said", result=said, trusted=trusted)
+
+
+PROOF = piece(Source.PROOF, Effect.NONE)
+WRITE = piece(Source.NAME, Effect.REPEATING)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "stability"),
+    [
+        # nothing said: what reads may be another thing next time, and of a write nothing is known
+        ([PROOF], Stability.VOLATILE),
+        ([WRITE], Stability.UNKNOWN),
+        ([], Stability.UNKNOWN),
+        # what is said joins upward, whatever the effect
+        ([PROOF, result(Stability.STABLE)], Stability.STABLE),
+        ([PROOF, result(Stability.STABLE), result(Stability.HANDLE)], Stability.HANDLE),
+        ([PROOF, result(Stability.HANDLE)], Stability.HANDLE),
+        ([WRITE, result(Stability.STABLE)], Stability.STABLE),
+        ([WRITE, result(Stability.VOLATILE)], Stability.VOLATILE),
+        # a claim that nobody trusts raises and never lowers
+        ([PROOF, result(Stability.STABLE, tier=Tier.CLAIMED)], Stability.VOLATILE),
+        ([WRITE, result(Stability.STABLE, tier=Tier.CLAIMED)], Stability.UNKNOWN),
+        ([PROOF, result(Stability.STABLE, tier=Tier.CLAIMED, trusted=True)], Stability.STABLE),
+        ([PROOF, result(Stability.STABLE), result(Stability.HANDLE, tier=Tier.CLAIMED)], Stability.HANDLE),
+        # the operator's word stands alone, and where it says nothing of the result, the others' does
+        ([PROOF, result(Stability.STABLE, tier=Tier.OPERATOR), result(Stability.HANDLE)], Stability.STABLE),
+        ([PROOF, result(Stability.HANDLE, tier=Tier.OPERATOR), result(Stability.STABLE)], Stability.HANDLE),
+        ([piece(Source.OPERATOR, Effect.NONE, tier=Tier.OPERATOR), result(Stability.HANDLE)], Stability.HANDLE),
+    ],
+)
+def test_what_a_result_is_taken_for(pieces: list[ClassEvidence], stability: Stability) -> None:
+    assert resolve(pieces).result is stability
+
+
+def test_what_is_missing_is_named_where_the_effect_is_not_known() -> None:
+    assert resolve([]).missing == ("two independent kinds of evidence that say the tool only reads",)
+    assert resolve([PROOF]).missing == resolve([WRITE]).missing == ()
+
+
 def test_labels() -> None:
     assert derive_labels(Effect.NONE, Stability.STABLE) == ("idempotent",)
     assert derive_labels(Effect.NONE, Stability.VOLATILE) == ("idempotent", "volatile")

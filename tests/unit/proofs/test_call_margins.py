@@ -46,6 +46,22 @@ def test_a_proof_answers_the_vetoes_that_ask_for_one_and_no_other() -> None:
     assert answer((), TOOL, {"sql": SELECT}, answered) == ()
 
 
+def test_the_tool_that_runs_the_text_is_asked_for_its_language() -> None:
+    answered, text = frozenset({"runs-text"}), {"command": "ls -la"}
+    assert resolve(answer((VETO,), ToolFacts(name="bash"), text, answered)).effect is Effect.NONE
+    assert answer((VETO,), ToolFacts(name="run_powershell"), text, answered) == (VETO,)
+
+
+def test_a_command_that_is_no_shell_script_may_be_a_statement() -> None:
+    assert proof_of(ToolFacts(name="run_python"), {"command": SELECT}) is not None
+
+
+@pytest.mark.parametrize(("count", "proven"), [(63, True), (64, False)])
+def test_so_many_arguments_are_looked_at(count: int, proven: bool) -> None:  # noqa: FBT001
+    others = {f"unset{number}": None for number in range(count)}
+    assert (proof_of(TOOL, {"sql": SELECT, **others}) is not None) is proven
+
+
 def test_the_dialect_that_the_operator_names_is_the_one_that_is_asked() -> None:
     answered, text = frozenset({"runs-text"}), {"sql": "PRAGMA page_size"}
     assert answer((VETO,), TOOL, text, answered) == (VETO,)

@@ -103,3 +103,11 @@ def test_a_proof_says_what_was_shown() -> None:
     proof = prove("graphql", "query A { a } query B { b }")
     assert proof is not None
     assert proof.reads == "2 GraphQL operations (query)"
+    one = prove("graphql", "{ a }")
+    assert one is not None
+    assert one.reads == "1 GraphQL operation (query)"
+
+
+def test_a_document_may_have_so_many_tokens() -> None:
+    assert prove("graphql", "{" + "a " * 9_998 + "}") is not None
+    assert prove("graphql", "{" + "a " * 9_999 + "}") is None

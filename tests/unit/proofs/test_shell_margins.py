@@ -19,6 +19,13 @@ from forensics.proofs.shell_words import is_file
         "sort -k 2 -o out",
         "sort -k",
         "sort -rk 2 -o out",
+        # ... also where it is two dashes, which end the options elsewhere
+        "sort --key -- -o out f",
+        "sort -k -- -o out f",
+        # a word that begins with what the shell makes something else of
+        'sort $X"abc"',
+        "sort $X-o",
+        "sort *'o'",
         # the second operand of uniq is a file that it writes
         "uniq a b",
         "uniq - out",
@@ -37,6 +44,22 @@ from forensics.proofs.shell_words import is_file
         "cat$X f",
         "ls \\\n-la",
         "ls a\r\nls b",
+        "ls\r\n",
+        "ls \r\n\r\n",
+        "ls; \r\n",
+        "ls > /dev/null\r\n",
+        "echo a > /dev/null \r\n",
+        # nothing that runs
+        "# ls",
+        "> /dev/null",
+        # slow to parse where there are many, and so not looked into
+        "echo '`id`'",
+        "echo '$[1]'",
+        "echo '<<'",
+        # what a locale translates, and what only the session knows
+        'echo $"a"',
+        "echo $?",
+        "cat $1",
         # nor does an escape
         "sort \\-o out",
         "sort -\\o out",
@@ -70,10 +93,40 @@ def test_what_may_write_is_not_proven(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["sort --key=1 f", "sort --key 1 f", "sort -k2 f", "sort -k 2 f", "sort -rk 2 f", "uniq a", "uniq -", "uniq -- a"],
+    [
+        "sort --key=1 f",
+        "sort --key 1 f",
+        "sort -k2 f",
+        "sort -k 2 f",
+        "sort -rk 2 f",
+        "uniq a",
+        "uniq -",
+        "uniq -- a",
+        "sort src/*.py",
+        "sed --quiet 5p f",
+        'sort "-n" f',
+        "echo $HOME $home",
+        "echo a >&2",
+        "echo a >&1",
+        "cat /dev/null",
+    ],
 )
 def test_what_stands_beside_it_is_proven(text: str) -> None:
     assert prove("shell", text) is not None
+
+
+@pytest.mark.parametrize("letter", ["a", "é"])
+def test_a_script_may_be_so_many_bytes_long(letter: str) -> None:
+    room = 32 * 1024 - len("ls ")
+    most = letter * (room // len(letter.encode()))
+    assert prove("shell", f"ls {most}") is not None
+    assert prove("shell", f"ls {most}{letter}") is None
+
+
+def test_one_command_is_told_as_one() -> None:
+    proof = prove("shell", "cat a")
+    assert proof is not None
+    assert proof.reads == "1 command (cat)"
 
 
 @pytest.mark.parametrize(

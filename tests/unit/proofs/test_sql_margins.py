@@ -6,7 +6,9 @@ import msgspec
 import pytest
 
 from forensics.proofs import prove
+from forensics.proofs.sql import _check_size
 from forensics.proofs.sql_statements import told_apart
+from forensics.proofs.sql_tokens import tokens_of
 from forensics.proofs.sql_tree import Tree
 from forensics.proofs.tables import sql_tables
 
@@ -56,6 +58,14 @@ WITHOUT_DESCRIBE = [dialect.name for dialect in sql_tables().dialects if not dia
         ("postgres", "SELECT * FROM evil.generate_series(1, 2)"),
         ("postgres", "SELECT * FROM a.evil.generate_series(1, 2)"),
         ("sqlserver", "SELECT * FROM a.b.c.d"),
+        ("postgres", "SELECT * FROM a.b.pg_catalog.lower('x')"),
+        ("postgres", "SELECT * FROM pg_catalog.pg_catalog.pg_catalog.lower('x')"),
+        # a type of the user's own is read by a function of the user's own
+        ("postgres", "SELECT a::mytype FROM t"),
+        ("postgres", "SELECT CAST(a AS mytype) FROM t"),
+        # a list of options that is never closed
+        ("postgres", "EXPLAIN (ANALYZE"),
+        ("postgres", "EXPLAIN (COSTS, VERBOSE"),
         # a path is a file
         ("mysql", "SELECT * FROM `/etc/x`.t"),
         ("snowflake", 'SELECT * FROM "s3://b".t'),
@@ -80,11 +90,47 @@ def test_what_may_write_is_not_proven(dialect: str | None, text: str) -> None:
         ("postgres", "explain analyze select 1"),
         ("postgres", "EXPLAIN (ANALYZE off) DELETE FROM t"),
         ("postgres", "SHOW ALL"),
+        ("postgres", "SELECT CAST(a AS int), a::text FROM t"),
+        ("postgres", "SELECT * FROM generate_series(1, 3)"),
+        ("postgres", "EXPLAIN (COSTS) SELECT lower(a) FROM t"),
+        ("postgres", "(SELECT 1)"),
         ("postgres", "SELECT pg_catalog.lower(a) FROM t"),
     ],
 )
 def test_what_stands_beside_it_is_proven(dialect: str | None, text: str) -> None:
     assert prove("sql", text, dialect) is not None
+
+
+def cases(count: int) -> str:
+    return "SELECT " + "CASE WHEN a THEN " * count + "1" + " END" * count
+
+
+@pytest.mark.parametrize(
+    ("at_the_limit", "beyond"),
+    [
+        ("SELECT " + "not " * 64 + "a", "SELECT " + "not " * 65 + "a"),
+        ("SELECT " + "- " * 64 + "a", "SELECT " + "- " * 65 + "a"),
+        ("SELECT " + "not " * 64 + "a, " + "not " * 64 + "b", "SELECT a, " + "not " * 65 + "a"),
+        (cases(64), cases(65)),
+        (cases(64) + ", " + cases(64).removeprefix("SELECT "), "SELECT 1, " + cases(65).removeprefix("SELECT ")),
+        (cases(64).lower(), cases(65).lower()),
+        ("SELECT 1;" * 32, "SELECT 1;" * 33),
+        ("SELECT " + ",".join("a" * 1_500), "SELECT " + ",".join("a" * 1_500) + ";"),  # 3,000 tokens
+    ],
+    ids=range(8),
+)
+def test_a_text_that_is_too_much_for_a_parser_is_stopped_before_it(at_the_limit: str, beyond: str) -> None:
+    _check_size(tokens_of(at_the_limit, "postgres"))
+    with pytest.raises(ValueError, match=r"too many|too deep"):
+        _check_size(tokens_of(beyond, "postgres"))
+    assert prove("sql", beyond, "postgres") is None
+
+
+def test_one_statement_is_told_as_one() -> None:
+    proof = prove("sql", "SELECT 1")
+    assert proof is not None
+    assert proof.reads == "1 SQL statement (select)"
+    assert prove("sql", "SELECT 1", "a database that nobody knows") is None
 
 
 @pytest.mark.parametrize("statement", ["EXPLAIN DELETE FROM t", "EXPLAIN SELECT 1", "DESCRIBE t", "PRAGMA x", "SHOW x"])
