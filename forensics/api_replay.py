@@ -23,20 +23,21 @@ from forensics.formats.places import Where
 from forensics.formats.shared.source import STDIN
 from forensics.replay.executable import executable
 from forensics.replay.findings import findings_of
+from forensics.replay.log import Told, Turned
+from forensics.replay.own_values import own_ids
 from forensics.replay.plan import Plan
 from forensics.replay.rerun import Rerun, World, replay
+from forensics.replay.running import in_cell
 from forensics.report.compose import Examined
 from forensics.report.rerun import Judged, Outcome, Refusal, rerun_document
 from forensics.rules.engine import RuleSet, load_rules
 from forensics.rules.policy_file import load_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from forensics.core.reading import Reading
-    from forensics.core.trace import Call
     from forensics.replay.ports import Answerer
+    from forensics.replay.running import Runner
+    from forensics.replay.setting import Present
     from forensics.report.rerun_documents import RerunDocument
 
 DONE, REFUSED, UNTOLD = 0, 1, 3
@@ -88,16 +89,18 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
             plan=self.plan,
         )
 
-    def run(self, *, answerer: Answerer | None = None, present: Callable[[Call, Any], Any] | None = None) -> Replayed:
-        """The rerun, or its refusal. `answerer` answers the model where the plan asks one; `present` is a port of tests
-        only, which may show the agent another value than the recorded one.
+    def run(
+        self, *, answerer: Answerer | None = None, runner: Runner = in_cell, present: Present | None = None
+    ) -> Replayed:
+        """The rerun, or its refusal. `answerer` answers the model where the plan asks one. The other two are for tests:
+        `runner` runs the agent elsewhere than in a cell, and `present` shows it another value than the recorded one.
         """
         try:
-            return self._run(answerer, present)
+            return self._run(answerer, runner, present)
         except ReplayRefused as refused:
             return Replayed(prepared=self, refusal=Refusal.of(refused))
 
-    def _run(self, answerer: Answerer | None, present: Callable[[Call, Any], Any] | None) -> Replayed:
+    def _run(self, answerer: Answerer | None, runner: Runner, present: Present | None) -> Replayed:
         if self.clearance is None:
             return Replayed(prepared=self, refusal=Refusal())
         world = World(
@@ -106,6 +109,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
             digests=_digests(self),
             may_execute=executable(self.analysis, self.policy),
             answerer=answerer,
+            runner=runner,
             present=present,
         )
         with under(self.options.limits):
@@ -138,20 +142,25 @@ def prepare(evidence: Where, options: Options | None = None, plan: Plan | None =
         examined = Examined(source.name, source.sha256, source.size, _only(reading, trace.id))
     analysis = next(one for one in analyses if one.trace is trace)
     cleared = analysis.verdict.clear()
+    plan = _completed(plan, analysis, rules, policy)
     return Prepared(
         evidence=evidence,
         options=options,
-        plan=msgspec.structs.replace(plan, execute=policy.execute),
+        plan=plan,
         examined=msgspec.structs.replace(examined, analyses=(analysis,)),
         analysis=analysis,
         rules=rules,
         policy=policy,
-        clearance=_bound(cleared, msgspec.structs.replace(plan, execute=policy.execute)),
+        clearance=None if cleared is None else cleared.for_plan(plan.digest),
     )
 
 
-def _bound(cleared: Clearance | None, plan: Plan) -> Clearance | None:
-    return None if cleared is None else cleared.for_plan(plan.digest)
+def _completed(plan: Plan, analysis: TraceAnalysis, rules: RuleSet, policy: Policy) -> Plan:
+    """The plan with what the policy lets run, and the ids that the recorded agent minted."""
+    minted = plan.minted
+    if plan.agent is not None and not minted.ids:
+        minted = msgspec.structs.replace(minted, ids=own_ids(analysis, rules))
+    return msgspec.structs.replace(plan, execute=policy.execute, minted=minted)
 
 
 def _only(reading: Reading, trace: str) -> Reading:
@@ -193,7 +202,8 @@ def _kinds(done: Rerun) -> frozenset[str] | None:
     """
     if done.blueprint:
         return None
-    return _PORTS if done.turns else frozenset({"call"})
+    asked = any(isinstance(entry, (Turned, Told)) for entry in done.log)
+    return _PORTS if asked else frozenset({"call"})
 
 
 def replay_exit_code(replayed: Replayed, fail_on: Severity = Severity.HIGH) -> int:

@@ -17,6 +17,7 @@ from forensics.core.trace import Boundary, StepKind
 from forensics.errors import IncompleteBlueprintError
 from forensics.replay.blueprint_loop import Before, Blueprint
 from forensics.replay.guards import Guard, guards_of
+from forensics.replay.modifications import modified
 from forensics.replay.plan import Mode
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def rebuild(trace: Trace, script: Script, plan: Plan) -> Rebuilt:
         ends_with_calls=bool(script.turns and script.turns[-1].calls) and trace.ended_normally is True,
     )
     given = inputs[0] if inputs else _value(None if setup is None else setup.input)
+    blueprint = modified(blueprint, plan.modifications)
     return Rebuilt(
         blueprint=blueprint, guards=guards, input=given, later=tuple(inputs[1:]), lacks=tuple(_lacks(trace, setup))
     )

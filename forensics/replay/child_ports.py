@@ -16,7 +16,7 @@ from forensics.replay.ports import AskedCall, ModelAnswer, ReplayStopped, ToolFa
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from forensics.replay.ports import Agent, Message
+    from forensics.replay.ports import Agent, Message, Ports
 
 
 class Wire(Protocol):
@@ -180,8 +180,10 @@ class RandomProxy:
 class ChildPorts:
     """The ports of an agent in the cell."""
 
-    def __init__(self, line: Line, given: Any) -> None:
-        self.input = given
+    def __init__(self, line: Line, start: frames.Start) -> None:
+        self.input = start.input
+        self.prompt = start.prompt
+        self.settings = start.settings
         self.line = line
         self.tools = ToolProxy(line)
         self.model = ModelProxy(line)
@@ -196,10 +198,18 @@ class ChildPorts:
 def run_agent(wire: Wire, argument: bytes) -> None:
     """Run the agent that the argument names, or the blueprint in it, and tell the parent how it ended."""
     start = frames.decode_start(argument)
+
+    def agent(ports: Ports) -> Any:
+        return _agent(start)(ports)  # found inside, so that what an import raises is told as well
+
+    run_function(wire, agent, start)
+
+
+def run_function(wire: Wire, agent: Agent, start: frames.Start) -> None:
+    """Call an agent with its ports, and tell the parent how it ended."""
     line = Line(wire)
-    ports = ChildPorts(line, start.input)
     try:
-        line.tell(frames.Finished(msgspec.to_builtins(_agent(start)(ports))))
+        line.tell(frames.Finished(msgspec.to_builtins(agent(ChildPorts(line, start)))))
     except ReplayStopped as stopped:
         line.tell(frames.Broke("ReplayStopped", str(stopped)))
     except Exception as error:  # noqa: BLE001 - whatever the agent raises is how it ended

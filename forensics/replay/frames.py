@@ -118,11 +118,15 @@ FromParent: TypeAlias = Given | Answered | Run | Stop
 
 
 class Start(msgspec.Struct, frozen=True):
-    """What the child begins with: its agent (`module:function`), or the blueprint that it runs; and the input."""
+    """What the child begins with: its agent (`module:function`), or the blueprint that it runs; the input, and what the
+    plan changes of an agent's own prompt and settings.
+    """
 
     agent: str | None
     blueprint: Any
     input: Any
+    prompt: str | None = None
+    settings: dict[str, Any] = {}
 
 
 encode = msgspec.json.Encoder().encode

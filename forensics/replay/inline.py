@@ -1,6 +1,5 @@
-"""How does an agent run without a cell? In this process, for tests and for measuring: nothing is kept from it.
-
-The same frames go over a wire that is a function call.
+"""How does an agent run without a cell? In this process, for tests of the gate and for measuring: nothing is kept from
+it. The same frames go over a wire that is a function call.
 """
 
 from __future__ import annotations
@@ -8,29 +7,43 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from forensics.replay import frames
+from forensics.replay.cell import Isolation, Level
+from forensics.replay.child_ports import run_function
+from forensics.replay.running import Ended, Talk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Answer = Callable[[frames.FromChild], frames.FromParent | None]
+    from forensics.replay import frames
+    from forensics.replay.plan import Plan
+    from forensics.replay.ports import Agent
+    from forensics.replay.running import Runner
+    from forensics.replay.session import Session
 
 
 class DirectWire:
     """A wire whose other end answers at once."""
 
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
+    def __init__(self, talk: Talk) -> None:
+        self._talk = talk
         self._replies: deque[bytes] = deque()
-        self.said: frames.FromChild | None = None
 
     def send(self, message: bytes) -> None:
         """Hand a message over; its reply waits."""
-        self.said = frames.decode_from_child(message)
-        reply = self._answer(self.said)
+        reply = self._talk.take(message)
         if reply is not None:
-            self._replies.append(frames.encode(reply))
+            self._replies.append(reply)
 
     def receive(self, timeout: float | None = None) -> bytes | None:  # noqa: ARG002 - as a wire has it
         """The next reply."""
         return self._replies.popleft() if self._replies else None
+
+
+def here(agent: Agent) -> Runner:
+    """A runner that calls this function, in this process."""
+
+    def run(session: Session, start: frames.Start, _plan: Plan) -> Ended:
+        talk = Talk(session)
+        run_function(DirectWire(talk), agent, start)
+        why = ("the agent ran in the process that holds the record",)
+        return Ended(output=talk.output, broke=talk.broke, isolation=Isolation(level=Level.NONE, missing=why))
+
+    return run

@@ -131,6 +131,14 @@ class Ports(Protocol):
         """The input of the run."""
 
     @property
+    def prompt(self) -> str | None:
+        """The system prompt that the plan gives in place of the agent's own; None where it changes nothing."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The settings of the model that the plan gives in place of the agent's own."""
+
+    @property
     def tools(self) -> ToolPort:
         """Its tools."""
 

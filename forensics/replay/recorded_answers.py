@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from forensics.core.renaming import Renaming
 from forensics.core.trace import StepKind
 from forensics.errors import InjectionMissError
 from forensics.replay.asked_prompts import Prompted, parting, prompted, recorded_prompt
@@ -43,6 +44,7 @@ class RecordedAnswers:
         self.given: dict[int, Any] = {}
         self.without_effect: dict[str, int] = {}
         self.turn: RecordedTurn | None = None
+        self.renaming = Renaming()
         self.left = deque(script.turns)
         self._modifications = modifications
         told = any(one.kind is StepKind.SYSTEM for turn in script.turns for one in turn.shown)
@@ -75,12 +77,18 @@ class RecordedAnswers:
 
     def _check(self, turn: RecordedTurn, request: ModelRequest) -> None:
         messages = request.messages or ()
-        asked = prompted([messages[n] for n in range(request.new, len(messages))])
+        asked = prompted(self.renaming.leftward(list(messages[request.new :])))
         found = parting(self._expected(turn), asked, knows_system=self._knows_system)
-        if found is not None:
+        if found is not None and not self._is_as_recorded(turn, asked):
             where = found.pointer or "the whole prompt"
             message = f"the model is asked something else in turn {turn.number}, first at {where}"
             raise PromptDiffersError(message, turn, found)
+
+    def _is_as_recorded(self, turn: RecordedTurn, asked: Prompted) -> bool:
+        """Whether the agent asks what was recorded, and has not taken what the plan changes."""
+        if not self._first or not self._modifications.names():
+            return False
+        return parting(recorded_prompt(turn.shown), asked, knows_system=self._knows_system) is None
 
     def _expected(self, turn: RecordedTurn) -> Prompted:
         """What a turn was shown, with the declared changes."""

@@ -6,39 +6,38 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from forensics.analysis.run import TraceAnalysis
 from forensics.core.reading import Reading
-from forensics.core.trace import Call, Trace
+from forensics.core.trace import StepKind, Trace
 from forensics.core.verdict import Clearance
-from forensics.errors import CellFaultError, MissingModelOutputError, StaleClearanceError
+from forensics.errors import ConfigurationError, MissingModelOutputError, StaleClearanceError
 from forensics.replay import frames
 from forensics.replay.blueprint import rebuild
-from forensics.replay.cell import CellPlan, Ending, Isolation, open_cell
-from forensics.replay.guards import Guard
+from forensics.replay.cell import Ending, Isolation
 from forensics.replay.log import Called, Disposition, Entry, Turned
 from forensics.replay.plan import Mode, Plan
 from forensics.replay.ports import Answerer
 from forensics.replay.recorded_answers import RecordedAnswers
 from forensics.replay.retold import retold
+from forensics.replay.running import Ended, Runner, in_cell
 from forensics.replay.script import Script, script_of
-from forensics.replay.session import Session, Setting, Stopped, is_pause, paused
+from forensics.replay.session import Session
+from forensics.replay.setting import Present, Setting
+from forensics.replay.stops import Stopped
 from forensics.rules.engine import RuleSet
 
-_AGENT = "forensics.replay.child_ports:run_agent"
 _WHAT = ("evidence", "rules", "policy", "plan")
-_SHORT = 12
-_PATIENCE = 600.0  # seconds without a word of the agent
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):
     """What a rerun rests on, as it is now: the analysed run, the rules, and the digests of evidence, rules and policy,
     computed again just before it starts. `may_execute` are the recorded calls that the policy lets run, `answerer` what
-    answers the model where the plan asks one, and `present` is a port of tests only.
+    answers the model where the plan asks one, `present` is a port of tests only, and `runner` says where the agent runs
+    (tests of the gate run it in this process).
     """
 
     analysis: TraceAnalysis
@@ -46,7 +45,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     digests: tuple[str, str, str]
     may_execute: frozenset[int] = frozenset()
     answerer: Answerer | None = None
-    present: Callable[[Call, Any], Any] | None = None
+    present: Present | None = None
+    runner: Runner = in_cell
 
 
 class Rerun(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,13 +95,11 @@ class Rerun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Prepared(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent that is ready to start."""
+    """An agent that is ready to start: with what, and how the session sees it."""
 
     start: frames.Start
-    guards: tuple[Guard, ...]
-    later: tuple[Any, ...]
-    lane: str
-    lacks: tuple[str, ...]
+    setting: Setting
+    lacks: tuple[str, ...] = ()
 
 
 def replay(clearance: Clearance, plan: Plan, world: World) -> Rerun:
@@ -114,23 +112,14 @@ def replay(clearance: Clearance, plan: Plan, world: World) -> Rerun:
     check_fresh(clearance, plan, world.digests)
     script = script_of(world.analysis.trace)
     check_answers(world.analysis.trace, script, plan)
-    prepared = _prepare(world.analysis.trace, script, plan)
+    ready = _prepare(world, script, plan)
     answers = RecordedAnswers(script, plan.modifications)
-    setting = Setting(
-        analysis=world.analysis,
-        rules=world.rules,
-        guards=prepared.guards,
-        later=prepared.later,
-        lane=prepared.lane,
-        script=script if plan.agent is None else None,
-        may_execute=world.may_execute,
-        present=world.present,
-    )
-    recorded = plan.mode is Mode.RECORDED or world.answerer is None
-    session = Session(setting, plan, answers if recorded else world.answerer or answers)
-    run = _Run(session, _cell_plan(plan, prepared.start))
-    run.go()
-    return _told(clearance, plan, world, _Ended(session, answers, run, script, prepared.lacks))
+    answerer = answers if plan.mode is Mode.RECORDED else world.answerer
+    if answerer is None:
+        raise ConfigurationError("the plan asks a model, and nothing says where", hint="name an endpoint")
+    session = Session(ready.setting, answerer)
+    ended = world.runner(session, ready.start, plan)
+    return _told(clearance, world, session, ended, _Walked(plan, script, answers, ready.lacks))
 
 
 def check_fresh(clearance: Clearance, plan: Plan, now: tuple[str, str, str]) -> None:
@@ -159,90 +148,54 @@ def check_answers(trace: Trace, script: Script, plan: Plan) -> None:
     raise MissingModelOutputError(message, hint=hint, locator=locator)
 
 
-def _prepare(trace: Trace, script: Script, plan: Plan) -> _Prepared:
-    changed = plan.modifications
+def _prepare(world: World, script: Script, plan: Plan) -> _Prepared:
+    analysis = world.analysis
     if plan.agent is not None:
-        inputs = [one.value for turn in script.turns for one in turn.shown if one.kind.label == "user"]
-        given = changed.input if changed.input is not None else (inputs[0] if inputs else None)
-        start = frames.Start(plan.agent.target, None, given)
-        lane = script.turns[0].lane if script.turns else ""
-        return _Prepared(start=start, guards=(), later=tuple(inputs[1:]), lane=lane, lacks=())
-    rebuilt = rebuild(trace, script, plan)
-    given = rebuilt.input if changed.input is None else changed.input
-    start = frames.Start(None, rebuilt.blueprint, given)
-    lane = rebuilt.blueprint.agent
-    return _Prepared(start=start, guards=rebuilt.guards, later=rebuilt.later, lane=lane, lacks=rebuilt.lacks)
+        inputs = [one.value for turn in script.turns for one in turn.shown if one.kind is StepKind.USER]
+        wanted = plan.modifications
+        ready = frames.Start(
+            plan.agent.target, None, inputs[0] if inputs else None, wanted.prompt, dict(wanted.settings)
+        )
+        setting = _setting(world, plan, later=tuple(inputs[1:]), lane=script.turns[0].lane)
+        return _Prepared(start=_changed(ready, plan), setting=setting)
+    rebuilt = rebuild(analysis.trace, script, plan)
+    start = _changed(frames.Start(None, rebuilt.blueprint, rebuilt.input), plan)
+    setting = _setting(
+        world, plan, guards=rebuilt.guards, later=rebuilt.later, lane=rebuilt.blueprint.agent, script=script
+    )
+    return _Prepared(start=start, setting=setting, lacks=rebuilt.lacks)
 
 
-def _cell_plan(plan: Plan, start: frames.Start) -> CellPlan:
-    return CellPlan(target=_AGENT, paths=plan.paths, argument=frames.encode(start), executes=plan.executes)
+def _setting(world: World, plan: Plan, **of_the_agent: Any) -> Setting:
+    return Setting(
+        analysis=world.analysis,
+        rules=world.rules,
+        plan=plan,
+        may_execute=world.may_execute,
+        present=world.present,
+        **of_the_agent,
+    )
 
 
-class _Run:
-    """The conversation with the agent in its cell, to its end."""
-
-    def __init__(self, session: Session, plan: CellPlan) -> None:
-        self.session = session
-        self.output: Any = None
-        self.broke: str | None = None
-        self.isolation: Isolation
-        self.ending: Ending | None = None
-        self._plan = plan
-        self._over = False
-
-    def go(self) -> None:
-        """Run it."""
-        with open_cell(self._plan) as cell:
-            try:
-                while not self._over and (data := cell.channel.receive(_PATIENCE)) is not None:
-                    self._take(data, cell.channel.send)
-            except CellFaultError as fault:
-                self.session.stop(Stopped(code=fault.code, message=fault.message))
-            self.ending = cell.end()
-        self.isolation = cell.isolation()
-        if not self._over and self.session.stopped is None:
-            how = self.ending.how
-            code = (
-                "replay_timeout" if how == "out_of_time" else "effect_captured" if how == "tripped" else "replay_fault"
-            )
-            what = ", ".join(f"{one.kind}: {one.what or one.event}" for one in self.isolation.denied[:1])
-            message = f"the agent ended before it answered ({how}{': ' + what if what else ''})"
-            self.session.stop(Stopped(code=code, message=message, hint=self.ending.what[-500:]))
-
-    def _take(self, data: bytes, send: Callable[[bytes], None]) -> None:
-        try:
-            said = frames.decode_from_child(data)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            raise CellFaultError("what came out of the cell is no message of an agent's ports") from None
-        reply = self.session.reply(said)
-        if reply is not None:
-            send(frames.encode(reply))
-            return
-        self._over = True
-        if isinstance(said, frames.Finished):
-            self.session.finish()
-            self.output = said.output
-        elif isinstance(said, frames.Broke) and self.session.stopped is None:
-            if is_pause(said.raised):
-                self.session.stop(paused("", said.said))
-            self.broke = f"{said.raised}: {said.said}"
+def _changed(start: frames.Start, plan: Plan) -> frames.Start:
+    """The start with the input that the plan gives in place of the recorded one."""
+    given = plan.modifications.input
+    return start if given is None else msgspec.structs.replace(start, input=given)
 
 
-class _Ended(msgspec.Struct, frozen=True):
-    """What is left when a rerun is over."""
+class _Walked(msgspec.Struct, frozen=True):
+    """What a rerun went along: its plan, the recorded script, and the recorded answers that are left."""
 
-    session: Any
-    answers: Any
-    run: Any
-    script: Any
+    plan: Plan
+    script: Script
+    answers: RecordedAnswers
     lacks: tuple[str, ...]
 
 
-def _told(clearance: Clearance, plan: Plan, world: World, ended: _Ended) -> Rerun:
-    session: Session = ended.session
+def _told(clearance: Clearance, world: World, session: Session, ended: Ended, along: _Walked) -> Rerun:
+    plan, recorded = along.plan, world.analysis.trace
     rerun_id = hashlib.sha256(":".join((*clearance.digests, clearance.trace)).encode()).hexdigest()[:32]
-    output = ended.run.output if session.stopped is None else None
-    reading = retold(world.analysis.trace, ended.script, session.log, output, rerun_id)
+    output = ended.output if session.stopped is None else None
     used = {one.row for one in session.log if isinstance(one, Called) and one.row is not None}
     return Rerun(
         clearance=clearance,
@@ -250,15 +203,15 @@ def _told(clearance: Clearance, plan: Plan, world: World, ended: _Ended) -> Reru
         id=rerun_id,
         log=tuple(session.log),
         stopped=session.stopped,
-        broke=ended.run.broke,
+        broke=ended.broke,
         output=output,
-        reading=reading,
-        isolation=ended.run.isolation,
-        ending=ended.run.ending,
-        unused_calls=tuple(row for row in session.recorded_rows() if row not in used),
-        unused_turns=tuple(turn.step for turn in ended.answers.left) if plan.mode is Mode.RECORDED else (),
-        without_effect=dict(ended.answers.without_effect),
-        handles=tuple((one.left, one.right) for one in session.renaming.renamed),
-        lacks=ended.lacks,
+        reading=retold(recorded, along.script, session.log, output, rerun_id),
+        isolation=ended.isolation,
+        ending=ended.ending,
+        unused_calls=tuple(row for row in session.tools.rows if row not in used),
+        unused_turns=tuple(turn.step for turn in along.answers.left) if plan.mode is Mode.RECORDED else (),
+        without_effect=dict(along.answers.without_effect),
+        handles=tuple((one.left, one.right) for one in session.course.renaming.renamed),
+        lacks=along.lacks,
         blueprint=plan.agent is None,
     )

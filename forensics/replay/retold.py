@@ -12,11 +12,11 @@ import msgspec
 
 from forensics.core.build import Spot
 from forensics.core.evidence import Evidence
-from forensics.core.jsonvalue import raw
+from forensics.core.jsonvalue import raw, value_of
 from forensics.core.lanes import Execution
 from forensics.core.reading import EvidenceBuilder
 from forensics.core.trace import StepKind
-from forensics.replay.log import Called, GuardedBy, Told, Turned
+from forensics.replay.log import Called, Disposition, GuardedBy, Told, Turned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -95,21 +95,23 @@ class _Telling:
     def _call(self, entry: Called) -> None:
         lane = self._lane(entry.agent)
         known = None if entry.row is None else self.recorded.calls[entry.row]
+        over = entry.disposition is Disposition.MISSED
         ran = Execution(
             entry.tool,
             Spot(self.place),
             recorded_id=entry.call_id,
             arguments=raw(entry.arguments),
-            result=None if entry.failed else self._result(entry, known),
+            result=None if entry.failed or over else self._result(entry, known),
             error=raw(entry.shown) if entry.failed else None,
-            status="error" if entry.failed else "ok",
+            status="" if over else "error" if entry.failed else "ok",
+            ended=not over,
         )
         self.builder.execute(lane, ran)
 
     def _result(self, entry: Called, known: Call | None) -> Payload:
         """The recorded bytes where the agent was given what is recorded, else what it was given."""
         recorded = None if known is None else known.result
-        if recorded is not None and entry.returned is None and entry.disposition.value in _FROM_RECORD:
+        if recorded is not None and value_of(recorded) == entry.value:
             return recorded
         return raw(entry.value)
 
@@ -124,9 +126,6 @@ class _Telling:
 
     def _lane(self, agent: str) -> Lane:
         return self.builder.lane(agent, agent)
-
-
-_FROM_RECORD = frozenset({"injected", "executed", "normalised"})
 
 
 def _payload(value: Any) -> Payload | None:

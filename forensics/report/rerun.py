@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from forensics.core.trace import Trace
     from forensics.errors import ReplayRefused
     from forensics.replay.log import Called, Turned
-    from forensics.replay.session import Stopped
+    from forensics.replay.stops import Stopped
     from forensics.report.documents import ComparisonDocument, FindingRow, VerdictRow
 
 _ALL = ("all",)

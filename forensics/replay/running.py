@@ -1,0 +1,98 @@
+"""Where does the agent of a rerun run, and how did it end? In a cell, spoken to over its one channel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
+
+from forensics.errors import CellFaultError
+from forensics.replay import frames
+from forensics.replay.cell import CellPlan, Ending, Isolation, open_cell
+from forensics.replay.plan import Plan
+from forensics.replay.session import Session
+from forensics.replay.stops import Stopped, is_pause, paused
+
+if TYPE_CHECKING:
+    from forensics.replay.cell import Cell
+
+_AGENT = "forensics.replay.child_ports:run_agent"
+_PATIENCE = 600.0  # seconds without a word of the agent
+_TOLD = 500  # characters of what a child that failed says
+_CODES = {"out_of_time": "replay_timeout", "tripped": "effect_captured"}
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """How an agent ended: what it returned, or how its own code failed (`broke`)."""
+
+    output: Any = None
+    broke: str | None = None
+    isolation: Isolation
+    ending: Ending | None = None
+
+
+Runner: TypeAlias = Callable[[Session, frames.Start, Plan], Ended]
+
+
+class Talk:
+    """The conversation of a session with its agent, message by message."""
+
+    def __init__(self, session: Session) -> None:
+        self.output: Any = None
+        self.broke: str | None = None
+        self.over = False
+        self._session = session
+
+    def take(self, data: bytes) -> bytes | None:
+        """The reply to one message; None for one that waits for none. Raises CellFaultError for what is no message."""
+        try:
+            said = frames.decode_from_child(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            raise CellFaultError("what came out of the cell is no message of an agent's ports") from None
+        reply = self._session.reply(said)
+        if reply is not None:
+            return frames.encode(reply)
+        self._end(said)
+        return None
+
+    def _end(self, said: frames.FromChild) -> None:
+        self.over = True
+        if isinstance(said, frames.Finished):
+            self._session.finish()
+            self.output = said.output
+        elif isinstance(said, frames.Broke) and self._session.stopped is None:
+            if is_pause(said.raised):
+                self._session.course.stop(paused("", said.said))
+            else:
+                self.broke = f"{said.raised}: {said.said}"
+
+
+def in_cell(session: Session, start: frames.Start, plan: Plan) -> Ended:
+    """Run the agent in a cell. Raises IsolationUnavailableError where the plan runs a tool and there is no wall."""
+    talk = Talk(session)
+    asked = CellPlan(target=_AGENT, paths=plan.paths, argument=frames.encode(start), executes=plan.executes)
+    with open_cell(asked) as cell:
+        try:
+            _converse(talk, cell)
+        except CellFaultError as fault:
+            session.course.stop(Stopped(code=fault.code, message=fault.message))
+        ending = cell.end()
+    isolation = cell.isolation()
+    if not talk.over and session.stopped is None:
+        session.course.stop(_cut_off(ending, isolation))
+    return Ended(output=talk.output, broke=talk.broke, isolation=isolation, ending=ending)
+
+
+def _converse(talk: Talk, cell: Cell) -> None:
+    while not talk.over and (data := cell.channel.receive(_PATIENCE)) is not None:
+        reply = talk.take(data)
+        if reply is not None:
+            cell.channel.send(reply)
+
+
+def _cut_off(ending: Ending, isolation: Isolation) -> Stopped:
+    """The end of an agent that did not answer any more."""
+    what = next((f": {one.kind}, {one.what or one.event}" for one in isolation.denied), "")
+    message = f"the agent ended before it answered ({ending.how}{what})"
+    return Stopped(code=_CODES.get(ending.how, "replay_fault"), message=message, hint=ending.what[-_TOLD:])

@@ -1,0 +1,47 @@
+"""Why did a rerun end before its agent did? A code of the contract, what was asked, and what the record has nearest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from forensics.core.sanitise import one_line
+from forensics.replay.nearest import Near
+
+_INTERRUPTS = frozenset({"InterruptSignal", "GraphInterrupt", "NodeInterrupt", "Interrupt", "PauseAsked"})
+"""Names of the exceptions by which frameworks pause a run for a person."""
+
+
+class Stopped(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a rerun ended before its agent did: a code of the contract, a sentence, and of a miss the nearest recordings,
+    each with the first place that differs (`row` is the recorded step). `asked` is what was asked.
+    """
+
+    code: str
+    message: str
+    asked: Any = None
+    near: tuple[Near, ...] = ()
+    step: int | None = None
+    hint: str = ""
+
+
+def fault(message: str) -> Stopped:
+    """The end of a rerun whose agent does not keep to its ports."""
+    return Stopped(code="replay_fault", message=message)
+
+
+def is_pause(raised: str) -> bool:
+    """Whether an exception of that class is a framework's way to pause."""
+    return raised in _INTERRUPTS
+
+
+def paused(tool: str, said: Any) -> Stopped:
+    """The end of a rerun in which something paused for a person."""
+    who = one_line(tool, 60) if tool else "the agent"
+    why = one_line(str(said), 100)
+    return Stopped(
+        code="run_paused",
+        message=f"{who} paused for a person ({why}), and a rerun holds no pause: it has no checkpointer",
+        hint=f"give the answer with --stub {tool or 'TOOL'}=JSON, or another function with --tool",
+    )

@@ -1,0 +1,146 @@
+"""What does the model answer in a rerun, and what was it shown? The answerer's words, and the turn for the log.
+
+A rebuilt agent is given what stands beside its turns in the record: the approvals of people, and the decisions of
+guardrails that only their results tell of.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forensics.core.differences import shown
+from forensics.core.jsonvalue import decode
+from forensics.core.messages import MODEL_ROLES
+from forensics.core.trace import StepKind
+from forensics.errors import ReplayFault
+from forensics.replay import frames
+from forensics.replay.asked_prompts import content_of, kind_of
+from forensics.replay.fresh import Fresh
+from forensics.replay.guards import says_passed
+from forensics.replay.log import Entry, GuardedBy, Told, Turned
+from forensics.replay.nearest import Near
+from forensics.replay.ports import ModelRequest
+from forensics.replay.recorded_answers import PromptDiffersError, RecordedAnswers
+from forensics.replay.stops import Stopped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from forensics.replay.guard_answers import GuardAnswers
+    from forensics.replay.ports import Answerer, ModelAnswer
+    from forensics.replay.script import RecordedTurn
+    from forensics.replay.setting import Course, Setting
+
+_SHOWN_ELSEWHERE = frozenset({StepKind.TOOL_RESULT, StepKind.MODEL})
+
+
+class TurnAnswers:
+    """The model of one rerun."""
+
+    def __init__(self, setting: Setting, course: Course, answerer: Answerer, guards: GuardAnswers) -> None:
+        self._setting = setting
+        self._course = course
+        self._answerer = answerer
+        self._guards = guards
+        self._fresh = Fresh(setting.rules, {})
+        self._messages: dict[str | None, list[dict[str, Any]]] = {}
+
+    def ask(self, said: frames.AskModel) -> frames.FromParent:
+        """The answer to a request."""
+        request, lane = self._request(said), said.lane or self._setting.lane
+        try:
+            answer = self._answerer.answer(request)
+        except PromptDiffersError as other:
+            self._course.log.extend(self._shown(request, lane, None))
+            return self._course.stop(self._other_prompt(other, _new(request)))
+        except ReplayFault as fault:
+            asked = None if request.messages is None else _new(request)
+            return self._course.stop(Stopped(code=fault.code, message=fault.message, hint=fault.hint, asked=asked))
+        self._log(request, lane, answer)
+        self._course.waiting.turn(answer)
+        return _answered(answer)
+
+    def finish(self) -> None:
+        """The agent is done: what stands beside its last turn in the record."""
+        script = self._setting.script
+        if script is not None and isinstance(self._answerer, RecordedAnswers):
+            self._course.log.extend(entry for _, entry in self._beside(script.after))
+
+    def _request(self, said: frames.AskModel) -> ModelRequest:
+        """The whole request: what is new behind what the lane has said before."""
+        if said.messages is None:
+            return ModelRequest(tools=said.tools, settings=said.settings, lane=said.lane)
+        held = self._messages.setdefault(said.lane, [])
+        keep = min(said.keep, len(held))
+        del held[keep:]
+        held.extend(said.messages)
+        return ModelRequest(messages=held, new=keep, tools=said.tools, settings=said.settings, lane=said.lane)
+
+    def _other_prompt(self, other: PromptDiffersError, asked: list[Any]) -> Stopped:
+        """A prompt that differs where no change was declared, named as what it is."""
+        found = other.difference
+        left, right = shown(found)
+        own = self._fresh.is_own(found.pointer, found.left, found.right, self._course.given())
+        why = "it is shown another value of the run's own making" if own else "it is shown something else"
+        return Stopped(
+            code="generated_id_differs" if own else "replay_miss",
+            message=f"{other.message}: recorded {left or 'nothing'}, asked {right or 'nothing'}",
+            near=(Near(other.turn.step, why, found.pointer, left, right),),
+            step=other.turn.step,
+            asked=asked,
+            hint="declare a change of the prompt (--set-prompt, --set-input), or ask a model with --mode live",
+        )
+
+    # the log ---------------------------------------------------------------------------------------------------------
+
+    def _log(self, request: ModelRequest, lane: str, answer: ModelAnswer) -> None:
+        recorded = self._answerer.turn if isinstance(self._answerer, RecordedAnswers) else None
+        self._course.log.extend(self._shown(request, lane, recorded))
+        self._course.log.append(
+            Turned(
+                agent=lane if recorded is None else recorded.lane,
+                answer=answer,
+                step=None if recorded is None else recorded.step,
+                new=None if request.messages is None else len(request.messages) - request.new,
+            )
+        )
+
+    def _shown(self, request: ModelRequest, lane: str, recorded: RecordedTurn | None) -> list[Entry]:
+        """What a turn was shown beside results, in the order of the record where it is a rebuilt one's."""
+        told: list[Entry] = [
+            Told(kind_of(message), lane, content_of(message))
+            for message in _new(request)
+            if message.get("role") not in MODEL_ROLES and kind_of(message) is not StepKind.TOOL_RESULT
+        ]
+        if recorded is None or self._setting.script is None:
+            return told
+        steps = [one.step for one in recorded.shown if one.kind not in _SHOWN_ELSEWHERE]
+        placed = list(zip(steps if len(steps) == len(told) else [-1] * len(told), told, strict=True))
+        return [entry for _, entry in sorted((*placed, *self._beside(recorded.beside)), key=lambda one: one[0])]
+
+    def _beside(self, steps: Sequence[int]) -> Iterator[tuple[int, Entry]]:
+        """What the record holds beside a turn and no port gives, each with its step."""
+        for step in steps:
+            one = self._setting.analysis.trace.step(step)
+            if one.kind is StepKind.GUARDRAIL and self._guards.take(one.name, step):
+                passed = says_passed(one.payload) is not False
+                yield step, GuardedBy(one.name, one.agent, passed, again=False, step=step)
+            elif one.kind is StepKind.APPROVAL_REQUEST:
+                yield step, Told(one.kind, one.agent, None if one.payload is None else decode(one.payload).value)
+
+
+def _new(request: ModelRequest) -> list[dict[str, Any]]:
+    return [] if request.messages is None else list(request.messages[request.new :])
+
+
+def _answered(answer: ModelAnswer) -> frames.Answered:
+    return frames.Answered(
+        text=answer.text,
+        calls=tuple((call.name, call.arguments, call.id) for call in answer.calls),
+        finish=answer.finish,
+        model=answer.model,
+        usage=answer.usage,
+        ignored=answer.ignored,
+        live=answer.live,
+    )

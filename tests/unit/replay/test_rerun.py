@@ -1,0 +1,307 @@
+"""What does a rerun give an agent, and where does it stop? With agents in this process: the cell has its own tests."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from forensics.api import Options
+from forensics.api_replay import prepare
+from forensics.replay.inline import here
+from forensics.replay.plan import Code, Modifications, Plan, Stub
+from tests.unit.replay import agents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from forensics.api_replay import Replayed
+    from forensics.core.trace import Call
+    from forensics.report.rerun_documents import RerunDocument
+
+HANDED_IN = Code("agents:run", "0" * 64)
+OWN_ID = "9f1c2b7e-3d52-4f0a-9b1e-77c0a1d2e3f4"
+Rerun = "Callable[..., Replayed]"
+
+
+@pytest.fixture
+def rerun(samples: Path) -> Callable[..., Replayed]:
+    def run(
+        agent: Callable[[Any], Any],
+        *,
+        evidence: Path | None = None,
+        present: Callable[[Call, Any], Any] | None = None,
+        **plan: Any,
+    ) -> Replayed:
+        place = evidence or samples / "pager.db"
+        prepared = prepare(place, Options(policy="inject"), Plan(agent=HANDED_IN, **plan))
+        return prepared.run(runner=here(agent), present=present)
+
+    return run
+
+
+def dispositions(document: RerunDocument) -> list[tuple[str, str]]:
+    return [(call.tool, call.disposition) for call in document.calls]
+
+
+def fresh(page: str, call: Call, value: Any) -> Any:
+    """A port that shows the agent another page than the recorded one."""
+    return {**value, "id": page} if call.tool == "pager.trigger" else value
+
+
+# injection -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("agent", [agents.oncall, agents.silent, agents.prompting])
+def test_an_agent_that_branches_on_the_handle_takes_the_recorded_path(
+    rerun: Callable[..., Replayed], agent: Callable[[Any], Any]
+) -> None:
+    document = rerun(agent).document()
+    assert dispositions(document) == [
+        ("query_metrics", "injected"),
+        ("pager.trigger", "injected"),
+        ("incident.annotate", "injected"),
+    ]
+    assert document.comparison is not None
+    assert document.comparison.result == "identical"
+    assert document.output.new == "Paged on-call: pg_8812."
+
+
+@pytest.mark.parametrize("agent", [agents.oncall, agents.silent])
+def test_with_a_fresh_handle_another_branch_is_taken_and_the_handle_is_the_cause(
+    rerun: Callable[..., Replayed], agent: Callable[[Any], Any]
+) -> None:
+    document = rerun(agent, present=partial(fresh, "pg_9147")).document()
+    assert document.stopped is not None
+    assert document.stopped.code == "replay_miss"
+    assert dispositions(document)[-1] == ("escalate", "missed")
+    compared = document.comparison
+    assert compared is not None
+    assert compared.first_divergence is not None
+    assert compared.first_divergence.cause == "handle_changed"
+    assert [(one.left, one.right) for one in compared.handles] == [("pg_8812", "pg_9147")]
+
+
+def test_a_fresh_handle_that_changes_nothing_is_a_renaming(rerun: Callable[..., Replayed]) -> None:
+    document = rerun(agents.silent, present=partial(fresh, "pg_9148")).document()
+    assert document.comparison is not None
+    assert document.comparison.result == "equal_modulo_handles"
+    assert document.calls[-1].arguments["page_id"] == "pg_9148"
+    assert document.calls[-1].disposition == "injected"
+
+
+def test_two_calls_of_one_tool_get_their_own_results(rerun: Callable[..., Replayed], write: Any) -> None:
+    rows: list[dict[str, Any]] = [{"type": "user", "text": "go"}, {"type": "model", "text": "Paging both."}]
+    for number, team in enumerate(("web", "db")):
+        rows.append({"type": "tool_call", "id": f"c{number}", "name": "page", "args": {"team": team}})
+        rows.append({"type": "tool_result", "call_id": f"c{number}", "result": {"id": f"pg_{number}881"}})
+    rows.append({"type": "model", "text": "Both are paged."})
+
+    def backwards(ports: Any) -> Any:
+        ports.model.ask()
+        pages = {team: ports.tools.call("page", {"team": team})["id"] for team in ("db", "web")}
+        ports.model.ask()
+        return pages
+
+    document = rerun(backwards, evidence=write("log.jsonl", rows)).document()
+    assert document.output.new == {"db": "pg_1881", "web": "pg_0881"}
+    assert "parallel_order_differs" in {one.code for one in document.findings}
+
+
+def test_a_recording_answers_once(rerun: Callable[..., Replayed]) -> None:
+    def twice(ports: Any) -> None:
+        for _ in range(2):
+            ports.tools.call("pager.trigger", agents.PAGE)
+
+    stopped = rerun(twice).document().stopped
+    assert stopped is not None
+    assert "has answered already" in stopped.message
+    assert stopped.nearest[0].step == 6
+
+
+def test_an_id_excuses_no_difference(rerun: Callable[..., Replayed]) -> None:
+    def with_its_id(ports: Any) -> None:
+        ports.tools.call("pager.trigger", {**agents.PAGE, "severity": "sev2"}, call_id="call_1")
+
+    stopped = rerun(with_its_id).document().stopped
+    assert stopped is not None
+    assert (stopped.code, stopped.nearest[0].pointer) == ("replay_miss", "/arguments/severity")
+
+
+# misses --------------------------------------------------------------------------------------------------------------
+
+
+def test_sev2_for_sev1_diverges_at_that_call_with_both_shown(rerun: Callable[..., Replayed]) -> None:
+    document = rerun(agents.louder).document()
+    assert dispositions(document) == [("query_metrics", "injected"), ("pager.trigger", "missed")]
+    assert document.output.new is None
+    first = None if document.comparison is None else document.comparison.first_divergence
+    assert first is not None
+    assert (first.kind, first.pointer, first.left, first.right) == ("arguments", "/severity", '"sev1"', '"sev2"')
+    near = document.stopped.nearest[0] if document.stopped else None
+    assert near is not None
+    assert (near.step, near.pointer, near.recorded, near.asked) == (6, "/arguments/severity", '"sev1"', '"sev2"')
+
+
+def test_after_a_miss_nothing_is_answered(rerun: Callable[..., Replayed]) -> None:
+    replayed = rerun(agents.swallowing)
+    assert dispositions(replayed.document()) == [("pager.trigger", "missed")]
+    assert replayed.document().output.new is None
+
+
+def test_what_was_never_asked_for_is_named(rerun: Callable[..., Replayed]) -> None:
+    document = rerun(lambda ports: ports.tools.call("query_metrics", agents.METRICS)).document()
+    assert document.unused.calls == [6, 9]
+    assert "unused_recording" in {one.code for one in document.findings}
+    assert document.comparison is not None
+    assert document.comparison.result == "diverged"
+
+
+def test_a_prompt_that_differs_and_was_not_declared_is_named_as_what_it_is(rerun: Callable[..., Replayed]) -> None:
+    document = rerun(agents.other_prompt).document()
+    assert document.stopped is not None
+    assert document.stopped.code == "replay_miss"
+    assert [(one.pointer, one.asked) for one in document.stopped.nearest] == [("/0/content", '"Be brief."')]
+    assert "modification_without_effect" not in {one.code for one in document.findings}
+    assert document.calls == []
+
+
+@pytest.mark.parametrize("agent", [agents.other_prompt, agents.prompting])
+def test_a_declared_change_has_no_effect_on_recorded_words(
+    rerun: Callable[..., Replayed], agent: Callable[[Any], Any]
+) -> None:
+    document = rerun(agent, modifications=Modifications(prompt="Be brief.")).document()
+    assert document.stopped is None
+    assert "modification_without_effect" in {one.code for one in document.findings}
+    assert document.reproduction is False
+
+
+def test_a_model_that_is_asked_once_more_stops(rerun: Callable[..., Replayed]) -> None:
+    def greedy(ports: Any) -> None:
+        for _ in range(5):
+            ports.model.ask()
+
+    stopped = rerun(greedy).document().stopped
+    assert stopped is not None
+    assert "asks once more" in stopped.message
+
+
+# the agent's own values ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def with_own_id(samples: Path, tmp_path: Path) -> Path:
+    """The pager, whose code adds an id of its own to the page."""
+    place = tmp_path / "local.db"
+    shutil.copy(samples / "pager.db", place)
+    with sqlite3.connect(place) as database:
+        rows = database.execute("SELECT span_id, attributes FROM spans WHERE name = 'tool.pager.trigger'").fetchall()
+        for span_id, text in rows:
+            attributes = json.loads(text)
+            told = {**json.loads(attributes["tool.args"]), "request_id": OWN_ID}
+            attributes["tool.args"] = json.dumps(told)
+            database.execute("UPDATE spans SET attributes = ? WHERE span_id = ?", (json.dumps(attributes), span_id))
+    database.close()
+    return place
+
+
+def test_an_id_of_the_agents_own_making_that_differs_is_named(
+    rerun: Callable[..., Replayed], with_own_id: Path
+) -> None:
+    def minting(ports: Any) -> None:
+        ports.tools.call("pager.trigger", {**agents.PAGE, "request_id": "0b6e1c9a-58d4-4c0e-8a3f-1c2d3e4f5a6b"})
+
+    document = rerun(minting, evidence=with_own_id).document()
+    assert document.stopped is not None
+    assert document.stopped.code == "generated_id_differs"
+    assert "generated_id_differs" in {one.code for one in document.findings}
+
+
+def test_the_port_gives_the_recorded_id(rerun: Callable[..., Replayed], with_own_id: Path) -> None:
+    def minting(ports: Any) -> Any:
+        return ports.tools.call("pager.trigger", {**agents.PAGE, "request_id": ports.random.new_id()})
+
+    document = rerun(minting, evidence=with_own_id).document()
+    assert dispositions(document) == [("pager.trigger", "injected")]
+    assert [(one.value, one.from_record) for one in document.minted] == [(OWN_ID, True)]
+
+
+def test_made_values_are_the_same_in_every_rerun(rerun: Callable[..., Replayed]) -> None:
+    def drawing(ports: Any) -> Any:
+        return [ports.clock.now(), ports.random.random(), ports.random.new_id(), ports.clock.now()]
+
+    first, second = (rerun(drawing).document().output.new for _ in range(2))
+    assert first == second
+    assert first[0] < first[3]
+
+
+# stand-ins -----------------------------------------------------------------------------------------------------------
+
+
+def stub(tool: str, *values: Any, each: bool = False) -> dict[str, Any]:
+    return {"stubs": (Stub(tool, values, each=each),)}
+
+
+def test_a_fresh_handle_of_a_stand_in_is_mapped_back(rerun: Callable[..., Replayed]) -> None:
+    document = rerun(agents.prompting, **stub("pager.trigger", {"status": "paged", "id": "pg_9147"})).document()
+    call = document.calls[1]
+    assert (call.disposition, call.renamed) == ("normalised", ["pg_8812"])
+    assert (call.shown["id"], call.returned["id"]) == ("pg_8812", "pg_9147")
+    assert document.comparison is not None
+    assert document.comparison.result == "identical"
+
+
+@pytest.mark.parametrize("severity", ["sev2", "pg_8812"])
+def test_a_word_for_a_handle_is_no_renaming(rerun: Callable[..., Replayed], severity: str) -> None:
+    document = rerun(agents.prompting, **stub("pager.trigger", {"status": severity, "id": "pg_8812"})).document()
+    assert document.calls[1].disposition == "overridden"
+    assert document.comparison is not None
+    assert document.comparison.first_divergence is not None
+    assert document.comparison.first_divergence.pointer == "/status"
+
+
+def test_a_stand_in_that_says_otherwise_is_a_divergence(rerun: Callable[..., Replayed]) -> None:
+    document = rerun(agents.prompting, **stub("pager.trigger", {"status": "down"})).document()
+    assert document.calls[1].disposition == "overridden"
+    assert document.comparison is not None
+    assert document.comparison.result == "diverged"
+    assert "modification_without_effect" in {one.code for one in document.findings}
+
+
+def test_a_list_of_values_is_given_call_by_call_and_ends(rerun: Callable[..., Replayed]) -> None:
+    def asking(ports: Any) -> Any:
+        return [ports.tools.call("query_metrics", {"service": str(n)}) for n in range(3)]
+
+    document = rerun(asking, **stub("query_metrics", "a", "b", each=True)).document()
+    assert [(one.disposition, one.shown) for one in document.calls] == [
+        ("overridden", "a"),
+        ("overridden", "b"),
+        ("missed", None),
+    ]
+
+
+def test_an_agent_that_fails_is_told_so(rerun: Callable[..., Replayed]) -> None:
+    def failing(_ports: Any) -> None:
+        raise ValueError("no luck")
+
+    document = rerun(failing).document()
+    assert document.agent_error == "ValueError: no luck"
+    assert document.output.new is None
+
+
+def test_an_agent_that_pauses_is_refused_by_name(rerun: Callable[..., Replayed]) -> None:
+    class GraphInterrupt(Exception):  # noqa: N818 - as frameworks call it
+        pass
+
+    def pausing(_ports: Any) -> None:
+        raise GraphInterrupt("a person must agree")
+
+    stopped = rerun(pausing).document().stopped
+    assert stopped is not None
+    assert stopped.code == "run_paused"
+    assert "--stub" in stopped.hint
