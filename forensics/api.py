@@ -110,6 +110,18 @@ class Examination(msgspec.Struct, frozen=True):
                 yield Examination(alone, self.policy, self.rules).report(options)
 
 
+class Judges(msgspec.Struct, frozen=True):
+    """By what traces are judged: rules, and a policy as of a day."""
+
+    rules: RuleSet
+    policy: Policy
+
+
+def judges(options: Options) -> Judges:
+    """Rules and policy of these options. Raises RuleError for a broken rule pack or policy."""
+    return Judges(load_rules(options.rules), load_policy(options.policy, options.date()))
+
+
 def examine(evidence: Where | Sequence[Where], options: Options | None = None) -> Examination:
     """Read and analyse evidence: files, folders, globs, or `-` for standard input.
 
@@ -118,17 +130,20 @@ def examine(evidence: Where | Sequence[Where], options: Options | None = None) -
     (`Options.tools`) that can't be read.
     """
     options = options or Options()
-    rules = load_rules(options.rules)
-    policy = load_policy(options.policy, options.date())
+    by = judges(options)
     wanted = [evidence] if isinstance(evidence, (str, Path)) else evidence
     if str(options.tools) == STDIN and STDIN in map(str, wanted):
         message = "evidence and inventory can't both come from standard input"
         raise ConfigurationError(message, hint="name one of them as a file")
-    places = named_places(wanted)
+    return examine_by(named_places(wanted), options, by)
+
+
+def examine_by(places: Sequence[tuple[str, str]], options: Options, by: Judges) -> Examination:
+    """The same of places with their names in documents (`named_places`), by rules and a policy that stand already."""
     with without_cycle_collection(), under(options.limits):
         taken = [_taken(one, number, options) for number, one in enumerate(_opened(places))]
         beside, listing = _inventory(options.tools, len(taken))
-        judge = functools.partial(analyse, rules=rules, policy=policy, listing=listing)
+        judge = functools.partial(analyse, rules=by.rules, policy=by.policy, listing=listing)
         hear([one.reading for one in taken if one.reading is not None])
         examined = tuple(_examined(one, options.trace, judge) for one in taken)
     if options.trace is not None and not any(one.analyses for one in examined) and any(one.reading for one in examined):
@@ -136,7 +151,7 @@ def examine(evidence: Where | Sequence[Where], options: Options | None = None) -
         named = ", ".join(one_line(i, 80) for i in ids[:20])
         message = f"there is no trace '{one_line(options.trace, 80)}' in the evidence"
         raise ConfigurationError(message, hint=f"a whole id, or at least {_LEAST_PREFIX} characters of one: {named}")
-    return Examination((*examined, *beside), policy, rules)
+    return Examination((*examined, *beside), by.policy, by.rules)
 
 
 @contextlib.contextmanager

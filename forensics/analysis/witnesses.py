@@ -45,7 +45,7 @@ def hear(readings: Sequence[Reading]) -> None:
     runs: dict[str, list[Witness]] = {}
     for reading in readings:
         for trace in reading.traces:
-            if (key := _run_of(trace.id)) is not None:
+            if (key := run_of(trace.id)) is not None:
                 runs.setdefault(key, []).append(Witness(reading.evidence.name, trace))
     for witnesses in runs.values():
         for one, other in _encounters(witnesses):
@@ -62,7 +62,7 @@ def _encounters(witnesses: Sequence[Witness]) -> Iterator[tuple[Witness, Witness
             yield other, witnesses[at]
 
 
-def _run_of(trace_id: str) -> str | None:
+def run_of(trace_id: str) -> str | None:
     """The id in one spelling, where it is one that two evidences can't share by chance."""
     key = _NOT_IN_IDS.sub("", trace_id.lower())
     return key if len(key) >= _LEAST_ID and any(c.isdigit() for c in key) else None

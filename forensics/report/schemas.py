@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from forensics.report.corpus_documents import CORPUS_DOCUMENTS
 from forensics.report.custody_documents import CUSTODY_DOCUMENTS
 from forensics.report.documents import DOCUMENTS
 from forensics.report.incident.documents import ReportDocument
@@ -17,7 +18,14 @@ from forensics.rules.model import policy_schema, rule_pack_schema
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_DOCUMENTS = {**DOCUMENTS, "rerun": RerunDocument, "report": ReportDocument, **CUSTODY_DOCUMENTS, **RULE_DOCUMENTS}
+_DOCUMENTS: dict[str, type[msgspec.Struct]] = {
+    **DOCUMENTS,
+    "rerun": RerunDocument,
+    "report": ReportDocument,
+    **CUSTODY_DOCUMENTS,
+    **CORPUS_DOCUMENTS,
+    **RULE_DOCUMENTS,
+}
 _FILES: dict[str, Callable[[], dict[str, Any]]] = {
     "policy": policy_schema,
     "rules": rule_pack_schema,

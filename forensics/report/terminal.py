@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from forensics.report.corpus_documents import CorpusDocument
 from forensics.report.custody_documents import VerificationDocument
 from forensics.report.documents import (
     AuditDocument,
@@ -26,6 +27,7 @@ from forensics.report.rule_documents import (
 from forensics.report.terminal_audit import audit
 from forensics.report.terminal_classes import classification
 from forensics.report.terminal_comparison import comparison
+from forensics.report.terminal_corpus import corpus
 from forensics.report.terminal_custody import verification
 from forensics.report.terminal_explain import explanation
 from forensics.report.terminal_inspect import inspection
@@ -49,6 +51,7 @@ _LAYOUTS: dict[type, Callable[[Page, Any], None]] = {
     ComparisonDocument: comparison,
     RerunDocument: rerun,
     VerificationDocument: verification,
+    CorpusDocument: corpus,
     FormatsDocument: formats,
     PolicyCheckDocument: policy_check,
     RuleListDocument: rule_list,

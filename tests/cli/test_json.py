@@ -78,7 +78,7 @@ def test_every_schema_is_one() -> None:
             "rerun",
             "report",
         ),
-        "verification",
+        *("verification", "corpus"),
         *("rule-list", "rule", "code", "rule-lints", "rule-tests"),
         *("policy", "rules", "suppressions"),
     ]

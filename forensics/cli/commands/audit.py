@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import click
 
 from forensics.cli.options import JUDGING, READING, Settings, shared
 from forensics.cli.output import note, show
-from forensics.cli.progress import working
+from forensics.cli.progress import counted, working
 
 _EPILOG = """\b
 Examples:
@@ -15,18 +18,32 @@ Examples:
   forensics audit runs/ --format json --fail-on medium > audit.json
   forensics audit trace.jsonl --tools tools-list.json
   cat trace.jsonl | forensics audit -
+  forensics audit traces/ --into audited/ --workers 4
+
+\b
+With --into, each file is audited for itself and the results are kept in
+that folder: a second run audits only what changed, and one that was ended
+goes on. It shows sums; the rows are JSON lines in the folder.
 """
 
 
 @click.command(epilog=_EPILOG)
 @click.argument("evidence", nargs=-1, required=True)
+@click.option("--into", type=click.Path(path_type=Path), help="Audit a corpus: keep the results in this folder.")
+@click.option("--workers", type=click.IntRange(min=1), help="With --into: how many processes.  [default: one a core]")
+@click.option("--engine", type=click.Choice(("process", "serial")), help="With --into: who works.  [default: process]")
+@click.option("--trust-mtime", is_flag=True, help="With --into: size and time of a file say that it is unchanged.")
 @shared(*JUDGING, *READING, "tools", "fail_on")
-def command(evidence: tuple[str, ...], settings: Settings) -> int:
+def command(evidence: tuple[str, ...], settings: Settings, **corpus: Any) -> int:
     """Say whether a run may be repeated, and why not.
 
     EVIDENCE is a file, a folder, a glob or - for standard input. Its content decides how it is read, never its name.
     Nothing in it is executed, and it is never written to.
     """
+    if corpus["into"] is not None:
+        return _corpus(evidence, settings, **corpus)
+    if any(corpus.values()):
+        raise click.UsageError("--workers, --engine and --trust-mtime belong to --into FOLDER.")
     from forensics.api import REFUSED, examine, exit_code
     from forensics.core.evidence import Severity
 
@@ -39,3 +56,25 @@ def command(evidence: tuple[str, ...], settings: Settings) -> int:
         cause = f"a finding at or above {settings.fail_on} (--fail-on)"
         note(f"no trace is refused; the exit code is {code} for {cause}", settings)
     return code
+
+
+def _corpus(
+    evidence: tuple[str, ...], settings: Settings, into: Path, workers: int | None, engine: str | None, **more: bool
+) -> int:
+    """Audit a corpus into a folder."""
+    from forensics.core.evidence import Severity
+    from forensics.corpus.engines import processes, serial
+    from forensics.corpus.run import Corpus, audit_corpus
+
+    if settings.tools is not None or settings.trace is not None:
+        raise click.UsageError("--tools and --trace are for single evidences, not for --into FOLDER.")
+    corpus = Corpus(
+        options=settings.options(),
+        fail_on=Severity(settings.fail_on),
+        engine=serial() if engine == "serial" else processes(workers),
+        trust_modified=more["trust_mtime"],
+    )
+    with counted(settings) as tell:
+        document = audit_corpus(evidence, into, corpus, tell)
+    show(document, settings)
+    return document.exit_code

@@ -1,0 +1,82 @@
+"""Which places of a corpus changed, how are they put into batches, and which tell of one run?"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forensics.corpus.ledger import Stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from forensics.corpus.engines import Batch
+    from forensics.corpus.job import Place, Unit
+
+BATCH_BYTES = 16 << 20
+MOST_TOGETHER = 16  # places; of more, one run is not told together but each for itself, and that is said
+_BLOCK = 1 << 20
+_BESIDE = "-wal"  # what a SQLite database has not written into its own file yet
+
+
+def stamp_of(where: str, known: Stamp | None, *, trust_modified: bool) -> Stamp:
+    """What stands at a place now. With `trust_modified`, a known one of the same size and time is not read again."""
+    try:
+        found = os.stat(where)  # noqa: PTH116 - a hundred thousand times
+        if trust_modified and known is not None and (known.size, known.modified) == (found.st_size, found.st_mtime_ns):
+            return known
+        beside = where + _BESIDE
+        digest = _sha256(where) + (f"+{_sha256(beside)}" if Path(beside).is_file() else "")
+    except OSError:  # a URL, or a file that can't be read: the audit will say what is wrong
+        return Stamp("", 0, 0)
+    return Stamp(digest, found.st_size, found.st_mtime_ns)
+
+
+def _sha256(where: str) -> str:
+    digest = hashlib.sha256()
+    with Path(where).open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def batches(units: Iterable[Unit], sizes: Mapping[str, int], most: int = BATCH_BYTES) -> Iterator[Batch]:
+    """The units in their order, as many to a batch as have `most` bytes together; one that is larger stands alone."""
+    batch: list[Unit] = []
+    held = 0
+    for unit in units:
+        size = sum(sizes[where] for where, _ in unit)
+        if batch and held + size > most:
+            yield tuple(batch)
+            batch, held = [], 0
+        batch.append(unit)
+        held += size
+    if batch:
+        yield tuple(batch)
+
+
+def together(places: Sequence[Place], traces: Mapping[str, Iterable[str]]) -> list[Unit]:
+    """The groups of places that tell of one run, by the runs that each tells of, in the order of the places."""
+    first: dict[str, str] = {}
+    parent = {where: where for where, _ in places}
+    for where, _ in places:
+        for trace in traces.get(where, ()):
+            _join(parent, where, first.setdefault(trace, where))
+    groups: dict[str, list[Place]] = defaultdict(list)
+    for place in places:
+        groups[_root(parent, place[0])].append(place)
+    return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+def _root(parent: dict[str, str], one: str) -> str:
+    while parent[one] != one:
+        parent[one] = parent[parent[one]]
+        one = parent[one]
+    return one
+
+
+def _join(parent: dict[str, str], one: str, other: str) -> None:
+    parent[_root(parent, one)] = _root(parent, other)
