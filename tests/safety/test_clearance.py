@@ -1,0 +1,111 @@
+"""What if a byte changes between clearing and running? A clearance is for these bytes, rules, policy and plan alone."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from forensics.api import Options
+from forensics.api_replay import prepare
+from forensics.core.verdict import Clearance
+from forensics.errors import StaleClearanceError
+from forensics.replay.plan import Modifications, Plan
+from forensics.replay.rerun import World, replay
+
+if TYPE_CHECKING:
+    from forensics.api_replay import Prepared
+
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+POLICY = "schema: forensics/policy/v1\nname: mine\nextends: inject\n"
+PACK = """\
+schema: forensics/rules/v1
+pack: mine
+about: What our own tools do.
+tools:
+  - id: mine.valve
+    because: The water does not come back.
+    references: ["Greenhouse manual, section 4"]
+    source: name
+    when: {at: /tool, words: [valve]}
+    effect: irreversible
+    scope: external
+    says: its name says that it moves water
+    tests:
+      - {name: greenhouse_valve, speaks: true}
+      - {name: greenhouse_temperature, speaks: false}
+"""
+
+
+@pytest.fixture
+def prepared(tmp_path: Path) -> Prepared:
+    place, policy = tmp_path / "pager.db", tmp_path / "policy.yaml"
+    shutil.copy(SAMPLES / "pager.db", place)
+    pack = tmp_path / "mine.yaml"
+    policy.write_text(POLICY, encoding="utf-8")
+    pack.write_text(PACK, encoding="utf-8")
+    return prepare(place, Options(policy=policy, rules=(pack,)))
+
+
+def refused(prepared: Prepared) -> str:
+    """What the refusal says of a rerun that would run something else."""
+    document = prepared.run().document()
+    assert document.calls == []
+    assert document.inspection is not None
+    assert not document.verdict.cleared
+    (reason,) = document.verdict.reasons
+    assert reason.code == "stale_clearance"
+    return reason.message
+
+
+def test_a_byte_of_the_evidence(prepared: Prepared) -> None:
+    place = Path(str(prepared.evidence))
+    place.write_bytes(place.read_bytes() + b"\0")
+    assert refused(prepared).startswith("evidence changed")
+
+
+def test_a_byte_of_the_policy(prepared: Prepared) -> None:
+    Path(str(prepared.options.policy)).write_text(POLICY.replace("mine", "yours"), encoding="utf-8")
+    assert refused(prepared).startswith("policy changed")
+
+
+def test_a_rule(prepared: Prepared) -> None:
+    (pack,) = prepared.options.rules
+    pack.write_text(PACK.replace("effect: irreversible", "effect: repeating"), encoding="utf-8")
+    assert refused(prepared).startswith("rules changed")
+
+
+def test_nothing(prepared: Prepared) -> None:
+    assert prepared.run().rerun is not None
+
+
+def test_the_plan(prepared: Prepared) -> None:
+    other = msgspec.structs.replace(prepared.plan, modifications=Modifications(prompt="Page everybody."))
+    assert refused(msgspec.structs.replace(prepared, plan=other)).startswith("plan changed")
+
+
+def test_a_clearance_that_is_bound_to_no_plan(prepared: Prepared) -> None:
+    cleared = prepared.analysis.verdict.clear()
+    assert isinstance(cleared, Clearance)
+    digests = prepared.analysis.verdict.digests
+    world = World(analysis=prepared.analysis, rules=prepared.rules, digests=(digests[0], digests[1], digests[2]))
+    with pytest.raises(StaleClearanceError, match="no plan"):
+        replay(cleared, Plan(), world)
+
+
+def test_nobody_makes_a_clearance(prepared: Prepared) -> None:
+    with pytest.raises(TypeError):
+        Clearance(object(), prepared.analysis.verdict)
+    cleared = prepared.analysis.verdict.clear()
+    assert cleared is not None
+    with pytest.raises(AttributeError):
+        cleared._plan = "0" * 64  # noqa: SLF001 - that is what it guards
+
+
+def test_a_strict_verdict_is_not_cleared() -> None:
+    strict = prepare(SAMPLES / "pager.db")
+    assert strict.clearance is None
+    assert strict.run().rerun is None
