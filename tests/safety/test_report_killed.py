@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SUFFIXES = (".md", ".json", ".sarif", ".csv", ".jsonl", ".xml", ".html")
+SUFFIXES = (".html", ".md", ".json", ".sarif", ".csv", ".jsonl", ".xml")
 MOMENTS = 50
 
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from forensics.report.incident.targets import Target
 
 CONTENTS = ("none", "preview", "full")
-PRINTED = ("text", "json", "sarif", "csv", "jsonl", "junit")
+PRINTED = ("text", "html", "json", "sarif", "csv", "jsonl", "junit")
 _EPILOG = """\b
 Examples:
-  forensics report trace.json --to out/report.md --to out/report.sarif
+  forensics report trace.json --to out/report.html --to out/report.md
   forensics report trace.json
   forensics report runs/ --to out/ --case-id INC-42 --author "on call"
   forensics report trace.json --format sarif --fail-on high > report.sarif

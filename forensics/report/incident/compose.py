@@ -17,6 +17,7 @@ from forensics.report.incident.effects import effects
 from forensics.report.incident.findings import findings
 from forensics.report.incident.happened import happened, span_of
 from forensics.report.incident.keeping import custody, privacy, regression, replay_log
+from forensics.report.incident.line_numbers import LineNumbers
 from forensics.report.incident.material import Material
 from forensics.report.incident.obligations import blanks, obligations
 from forensics.report.incident.quality import quality
@@ -59,7 +60,7 @@ def report_document(
     time = timeline(material, drawn, found.rows)
     acted = effects(material)
     verdict = verdict_box(material, exit_code)
-    return ReportDocument(
+    document = ReportDocument(
         schema=REPORT,
         tool=material.audit.tool,
         policy=material.audit.policy,
@@ -82,6 +83,23 @@ def report_document(
         obligations=obligations(),
         blanks=blanks(),
         regression=regression(material),
+    )
+    return _with_lines(examined, document)
+
+
+def _with_lines(examined: Sequence[Examined], document: ReportDocument) -> ReportDocument:
+    """The same with the line of each step, effect and finding, also where the format has none."""
+    steps = [*(event.locator for event in document.timeline.events), *(row.locator for row in document.effects.rows)]
+    lines = LineNumbers(examined, [*steps, *(at for row in document.findings.rows for at in row.locators)])
+    replace = msgspec.structs.replace
+    events = [replace(event, locator=lines.at(event.locator)) for event in document.timeline.events]
+    acts = [replace(row, locator=lines.at(row.locator)) for row in document.effects.rows]
+    found = [replace(row, locators=[lines.at(at) for at in row.locators]) for row in document.findings.rows]
+    return replace(
+        document,
+        timeline=replace(document.timeline, events=events),
+        effects=replace(document.effects, rows=acts),
+        findings=replace(document.findings, rows=found),
     )
 
 

@@ -115,7 +115,7 @@ def _header(document: ReportDocument) -> Iterator[str]:
 
 def _verdict(document: ReportDocument) -> Iterator[str]:
     box = document.verdict
-    yield from ("## Verdict", "", f"**{_said(box.statement)}**", "")
+    yield from ("## Verdict", "", _said(box.statement), "")
     yield f"- {_share(box.cleared)}; {_share(box.coverage)}; exit code of the audit: {box.exit_code}"
     for one in box.traces[:ROWS]:
         yield from _of_trace(document, one)
@@ -234,7 +234,9 @@ def _findings(document: ReportDocument) -> Iterator[str]:
     yield from (", ".join(f"{one.count} of {one.of} {one.what}" for one in part.by_severity) + ".", "")
     if part.baseline is not None:
         base = part.baseline
-        yield from (f"{_share(base.new)} ({markdown_code(base.digest)}); {len(base.gone)} of its own are gone.", "")
+        new = f"{base.new.count} of {base.new.of} findings are new since the baseline"
+        yield from (f"{new}; {len(base.gone)} of the baseline's are gone.", "")
+        yield from (f"- baseline: {markdown_code(base.digest)}", "")
     if part.suppressions is not None:
         held = part.suppressions
         yield f"{_share(held.covered)} as of {held.as_of} ({markdown_code(held.digest)})."

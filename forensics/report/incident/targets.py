@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 STDOUT = "-"
 EACH = "*"
 """Stands for the trace in the name of a file."""
-_FOLDER_FORM = "md"
+_FOLDER_FORM = "html"
 
 
 class Target(msgspec.Struct, frozen=True):

@@ -49,7 +49,7 @@ def records_of(material: Material) -> tuple[int, int]:
 
 def _over_all(material: Material, cleared: int) -> Statement:
     traces, policy = material.traces, material.audit.policy
-    rule = f"policy {policy.base} {policy.digest}"
+    rule = f"policy {short(policy.name, 80)}"
     if not traces:
         evidences = len(material.examined)
         return derived(f"Nothing could be told: no trace could be read in {plural(evidences, 'evidence')}.", rule)
@@ -73,7 +73,7 @@ def _of_trace(material: Material, index: int) -> TraceVerdict:
         level=row.level,
         policy=row.policy,
         cleared=row.cleared,
-        statement=derived(text, f"policy {row.policy} {material.audit.policy.digest}", steps=step),
+        statement=derived(text, f"policy {short(material.audit.policy.name, 80)}", steps=step),
         decided_by=decider,
         strict=_reasons(row.policies.strict.reasons, said),
         inject=_reasons(row.policies.inject.reasons, said),

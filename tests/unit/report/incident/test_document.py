@@ -80,6 +80,7 @@ def test_it_leads_to_steps_that_are_there(sample: str) -> None:
         assert set(one.get("steps", [])) <= steps
     lanes = {lane["index"] for lane in document["timeline"]["lanes"]}
     assert {event["lane"] for event in document["timeline"]["events"]} == lanes
+    assert document["timeline"]["edges"]
     for edge in document["timeline"]["edges"]:
         assert {edge["source"], edge["target"]} <= steps
     for thread in document["timeline"]["threads"]:
