@@ -9,6 +9,7 @@ that write to one name don't mix (the pattern of SQLite's and Git's own files).
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,7 +22,7 @@ from forensics.formats.shared.remote import is_url
 from forensics.formats.shared.source import STDIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from forensics.formats.places import Where
 
@@ -66,6 +67,34 @@ def write_output(path: Path, data: bytes, *, force: bool = False) -> None:
         raise ReportError(f"{_name(path)} exists already", hint=_FORCE) from None
     except OSError as error:
         raise ReportError(f"{_name(path)} can't be written: {error.strerror}") from None
+
+
+def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
+    """Write a new folder of files, which is there whole or not at all: it is filled under another name beside it.
+
+    Raises ReportError where the name is taken, or where it can't be written.
+    """
+    if os.path.lexists(path):
+        raise ReportError(f"{_name(path)} exists already", hint="choose another name")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _folder_beside(path) as part:
+            for name, data in files.items():
+                write_output(part / name, data)
+            part.rename(path)
+        _flush_folder(path.parent)
+    except OSError as error:
+        raise ReportError(f"{_name(path)} can't be written: {error.strerror}") from None
+
+
+@contextmanager
+def _folder_beside(path: Path) -> Iterator[Path]:
+    """A temporary folder beside that one; it is gone afterwards, unless it got its name."""
+    part = Path(tempfile.mkdtemp(prefix=".", suffix=".part", dir=path.parent))
+    try:
+        yield part
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 @contextmanager

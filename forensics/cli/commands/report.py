@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,11 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from forensics.api import Examination
+    from forensics.api_bundle import Commission
     from forensics.report.incident.compose import ReportOptions
     from forensics.report.incident.documents import ReportDocument
     from forensics.report.incident.targets import Target
 
 CONTENTS = ("none", "preview", "full")
+EXPORTS = ("oscal",)
 PRINTED = ("text", "html", "json", "sarif", "csv", "jsonl", "junit")
 _EPILOG = """\b
 Examples:
@@ -29,9 +33,12 @@ Examples:
   forensics report runs/ --to out/ --case-id INC-42 --author "on call"
   forensics report trace.json --format sarif --fail-on high > report.sarif
   forensics report trace.json --to new.json --baseline last.json
+  forensics report local.db --bundle incident-42/ --key team.pem
+  forensics report trace.json --export oscal > results.json
 
 \b
 Suffixes: .html  .md  .json  .sarif  .csv and .jsonl (timeline)  .xml (JUnit)
+          .oscal.json (assessment results)
 
 \b
 Exit codes:
@@ -125,10 +132,32 @@ def _wishing(body: Body) -> Body:
     help="Write this file, in the form of its suffix; DIR/ or 'DIR/*.md': one file a trace; -: standard output. "
     "Repeatable.  [default: -]",
 )
+@click.option(
+    "--bundle",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Write every form into this new folder, with a manifest that `forensics verify` checks.",
+)
+@click.option(
+    "--key",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="With --bundle: sign the manifest with this private key (PEM, ed25519).",
+)
+@click.option("--export", type=click.Choice(EXPORTS), help="Print this form to standard output.")
 @_wishing
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 @shared(*JUDGING, *READING, "tools", formats=PRINTED)
-def command(evidence: tuple[str, ...], to: tuple[str, ...], wish: Wish, *, force: bool, settings: Settings) -> int:
+def command(
+    evidence: tuple[str, ...],
+    to: tuple[str, ...],
+    wish: Wish,
+    *,
+    bundle: Path | None,
+    key: Path | None,
+    export: str | None,
+    force: bool,
+    settings: Settings,
+) -> int:
     """Write what happened, for people who were not there.
 
     EVIDENCE is a file, a folder, a glob or - for standard input. The report says of each statement whether it is
@@ -136,9 +165,15 @@ def command(evidence: tuple[str, ...], to: tuple[str, ...], wish: Wish, *, force
     written over a file that exists, or into the folder of the evidence.
     """
     from forensics.api import examine
+    from forensics.api_bundle import Commission, check_bundle
     from forensics.report.incident.targets import STDOUT, targets
     from forensics.report.outputs import check_outputs
 
+    commission = Commission(command=tuple(sys.argv), started=datetime.datetime.now(datetime.UTC), key=key)
+    if key is not None and bundle is None:
+        raise click.UsageError("--key belongs to --bundle FOLDER.")
+    if bundle is not None:
+        check_bundle(bundle, evidence)
     wanted = targets(to)
     check_outputs([target.path for target in wanted], evidence, force=force)
     options = wish.options(settings)
@@ -148,8 +183,12 @@ def command(evidence: tuple[str, ...], to: tuple[str, ...], wish: Wish, *, force
         written = _written(examination, document, wanted, options)
     check_outputs([path for path, _ in written], evidence, force=force)
     _deliver(written, settings, force=force)
-    if not to or STDOUT in to:
-        write(_printed(document, settings))
+    if bundle is not None:
+        _hand_over(bundle, evidence, examination, document, commission)
+    if export is not None:
+        write(_form(export, document))
+    elif (not to and bundle is None) or STDOUT in to:
+        write(_form("md" if settings.format == "text" else settings.format, document))
     return _code(document, failing=wish.fail_on is not None)
 
 
@@ -176,10 +215,23 @@ def _deliver(written: Iterable[tuple[Path, bytes]], settings: Settings, *, force
         note(f"wrote {path.name}", settings)
 
 
-def _printed(document: ReportDocument, settings: Settings) -> bytes:
+def _hand_over(
+    folder: Path,
+    evidence: tuple[str, ...],
+    examination: Examination,
+    document: ReportDocument,
+    commission: Commission,
+) -> None:
+    from forensics.api_bundle import write_bundle
+
+    digest = write_bundle(folder, evidence, examination, document, commission)
+    write(f"sha256:{digest}  {folder.name}/manifest.intoto.json\n".encode("utf-8", "backslashreplace"))
+
+
+def _form(name: str, document: ReportDocument) -> bytes:
     from forensics.report.incident.forms import FORMS
 
-    return FORMS["md" if settings.format == "text" else settings.format].bytes_of(document)
+    return FORMS[name].bytes_of(document)
 
 
 def _code(document: ReportDocument, *, failing: bool) -> int:

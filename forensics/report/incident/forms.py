@@ -34,6 +34,7 @@ FORMS: dict[str, Form] = {
     "sarif": Form(".sarif", f"{_HERE}.sarif", "sarif"),
     "csv": Form(".csv", f"{_HERE}.tables", "csv_timeline"),
     "jsonl": Form(".jsonl", f"{_HERE}.tables", "jsonl_timeline"),
+    "oscal": Form(".oscal.json", f"{_HERE}.oscal", "oscal"),
     "junit": Form(".xml", f"{_HERE}.junit", "junit_xml"),
 }
 SUFFIXES: dict[str, Form] = {form.suffix: form for form in FORMS.values()}

