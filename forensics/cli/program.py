@@ -14,7 +14,7 @@ import click
 
 from forensics import __version__
 from forensics.core.sanitise import visible
-from forensics.errors import EvidenceError, ForensicsError, RuleError
+from forensics.errors import EvidenceError, ForensicsError, IsolationUnavailableError, RuleError
 
 USAGE, UNTOLD, FAULT, INTERRUPTED = 2, 3, 70, 130
 
@@ -38,6 +38,7 @@ _COMMANDS = {
         "forensics.cli.commands.formats",
         "List what is read, what each carries and lacks, and what a rerun would miss.",
     ),
+    "doctor": ("forensics.cli.commands.doctor", "Say what this machine can isolate, and which extras are there."),
     "schema": ("forensics.cli.commands.schema", "Print the JSON Schema of a document or of a file that you write."),
 }
 
@@ -134,7 +135,7 @@ def _say_error(error: ForensicsError) -> int:
         click.echo(f"Error: {visible(fault)}", err=True)
     if error.hint:
         click.echo(f"Hint: {visible(error.hint)}", err=True)
-    return UNTOLD if isinstance(error, EvidenceError) else USAGE
+    return UNTOLD if isinstance(error, (EvidenceError, IsolationUnavailableError)) else USAGE
 
 
 def _fault(error: Exception) -> int:

@@ -8,6 +8,7 @@ import msgspec
 
 from forensics.report.corpus_documents import CORPUS_DOCUMENTS
 from forensics.report.custody_documents import CUSTODY_DOCUMENTS
+from forensics.report.doctor_documents import DOCTOR_DOCUMENTS
 from forensics.report.documents import DOCUMENTS
 from forensics.report.incident.documents import ReportDocument
 from forensics.report.incident.suppressions import suppressions_schema
@@ -24,6 +25,7 @@ _DOCUMENTS: dict[str, type[msgspec.Struct]] = {
     "report": ReportDocument,
     **CUSTODY_DOCUMENTS,
     **CORPUS_DOCUMENTS,
+    **DOCTOR_DOCUMENTS,
     **RULE_DOCUMENTS,
 }
 _FILES: dict[str, Callable[[], dict[str, Any]]] = {

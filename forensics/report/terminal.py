@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from forensics.report.corpus_documents import CorpusDocument
 from forensics.report.custody_documents import VerificationDocument
+from forensics.report.doctor_documents import DoctorDocument
 from forensics.report.documents import (
     AuditDocument,
     ClassificationDocument,
@@ -29,6 +30,7 @@ from forensics.report.terminal_classes import classification
 from forensics.report.terminal_comparison import comparison
 from forensics.report.terminal_corpus import corpus
 from forensics.report.terminal_custody import verification
+from forensics.report.terminal_doctor import doctor
 from forensics.report.terminal_explain import explanation
 from forensics.report.terminal_inspect import inspection
 from forensics.report.terminal_matching import matching
@@ -53,6 +55,7 @@ _LAYOUTS: dict[type, Callable[[Page, Any], None]] = {
     VerificationDocument: verification,
     CorpusDocument: corpus,
     FormatsDocument: formats,
+    DoctorDocument: doctor,
     PolicyCheckDocument: policy_check,
     RuleListDocument: rule_list,
     RuleDocument: rule,

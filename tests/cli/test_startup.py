@@ -102,6 +102,7 @@ def test_every_help_has_examples_at_80_columns(path: tuple[str, ...]) -> None:
                 "policy",
                 "rules",
                 "formats",
+                "doctor",
                 "schema",
             },
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -28,6 +28,10 @@ class Level(StrEnum):
 
 
 Act = Literal["connection", "process", "file", "signal", "native", "introspection"]
+
+
+Way: TypeAlias = Literal["root", "user", "bubblewrap"]
+"""How a wall is raised: with the rights of root, in a user namespace, or by bubblewrap."""
 
 
 class Denied(msgspec.Struct, frozen=True):
@@ -56,8 +60,9 @@ class Captured(msgspec.Struct, frozen=True):
 
 
 class Isolation(msgspec.Struct, frozen=True, kw_only=True):
-    """The level that was reached, `missing` (why it is not a higher one), and what was denied and captured. `more` is
-    the number of captured changes that are not listed.
+    """The level that was reached, the `way` in which a wall was raised, `missing` (why there is none), and what was
+    denied and captured. `more` is the number of captured changes that are not listed. Behind bubblewrap only writes to
+    folders for temporary files and to hidden places are captured; other ones are refused.
     """
 
     level: Level
@@ -65,6 +70,7 @@ class Isolation(msgspec.Struct, frozen=True, kw_only=True):
     captured: tuple[Captured, ...] = ()
     more: int = 0
     missing: tuple[str, ...] = ()
+    way: Way | None = None
 
 
 How = Literal[

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-from forensics.replay.cell.isolation import Captured, Ending, Level
+from forensics.replay.cell.isolation import Captured, Ending, Level, Way
 from forensics.replay.cell.plan import CellPlan
+from forensics.replay.cell.wall.layout import Layout
 
 LIMIT = 1 << 28
 
 
 class Start(msgspec.Struct, frozen=True):
-    """The parent's first message: the plan, the folder that holds this package, and an empty folder of the cell's own.
-
-    `home` is the folder of the user's that the child does not see, and `way` how its wall is raised (None: no wall).
+    """The parent's first message: the plan, an empty folder of the cell's own, how the wall is raised (None: no wall),
+    what of the disk the child sees, and the parent's namespaces by kind.
     """
 
     plan: CellPlan
-    root: str
     scratch: str
-    home: str
-    way: Literal["root", "user"] | None
+    way: Way | None
+    seen: Layout = Layout()
+    spaces: dict[str, str] = {}
 
 
 class Started(msgspec.Struct, frozen=True):

@@ -13,18 +13,17 @@ import socket
 import time
 import traceback
 from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from forensics.replay.cell import child
 from forensics.replay.cell.channel import Channel
 from forensics.replay.cell.isolation import Ending, How, Level
 from forensics.replay.cell.orders import LIMIT, Ended, Start, Started, packed, unpacked
 from forensics.replay.cell.tripwire import EXIT_TRIPPED
-from forensics.replay.cell.written import Written
+from forensics.replay.cell.written import Layer, Written
 
 if TYPE_CHECKING:
     from forensics.replay.cell.plan import Limits
-    from forensics.replay.cell.wall.root import Root
 
 _CHUNK, _LAST_OUTPUT, _LOOK = 1 << 16, 0.2, 0.1
 _HOW: dict[int, How] = {0: "returned", EXIT_TRIPPED: "tripped", child.EXIT_RAISED: "raised"}
@@ -39,22 +38,33 @@ def main(line: int, channel: int) -> NoReturn:
     os.environ.clear()
     start = unpacked(order, Start)
     try:
-        root = _wall(start)
-        process, outputs = _started(start, root, (line, channel))
+        shelter = _shelter(start)
+        process, outputs = _started(start, shelter, (line, channel))
     except OSError as error:
-        parent.send(packed(Started(None, (f"{start.way or 'fork'}: {error.strerror or error}",))))
+        parent.send(packed(Started(None, (error.strerror or str(error),))))
         os._exit(0)
     parent.send(packed(Started(_level(start))))
-    parent.send(packed(_watched(start, root, process, line, outputs)))
+    parent.send(packed(_watched(start, shelter, process, line, outputs)))
     os._exit(0)
 
 
-def _wall(start: Start) -> Root | None:
-    if start.way is None:
-        return None
-    from forensics.replay.cell.wall.raising import raise_wall
+class Shelter(NamedTuple):
+    """Where the child runs: the folders that take its writes, and the root that it has to enter (None: it is there)."""
 
-    return raise_wall(start, start.way)
+    layers: tuple[Layer, ...]
+    root: str | None
+
+
+def _shelter(start: Start) -> Shelter:
+    """Make it. Raises OSError where it can't be made."""
+    if start.way is None:
+        return Shelter((Layer(start.scratch, "scratch", None),), None)
+    from forensics.replay.cell.wall import bubblewrap, raising
+
+    if start.way == "bubblewrap":
+        return Shelter(bubblewrap.behind(start), None)
+    root = raising.raise_wall(start, start.way)
+    return Shelter(tuple(root.layers), root.path)
 
 
 def _level(start: Start) -> Level:
@@ -63,7 +73,7 @@ def _level(start: Start) -> Level:
     return Level.TRIPWIRE if start.plan.tripwire else Level.PROCESS
 
 
-def _started(start: Start, root: Root | None, ours: tuple[int, int]) -> tuple[int, tuple[int, int]]:
+def _started(start: Start, shelter: Shelter, ours: tuple[int, int]) -> tuple[int, tuple[int, int]]:
     """Start the child; its process (behind a wall, the first one) and the ends from which its output is read.
 
     Raises OSError, with what the child said, where it could not be made safe before it ran anything.
@@ -75,7 +85,7 @@ def _started(start: Start, root: Root | None, ours: tuple[int, int]) -> tuple[in
     if not process:
         for number in (line, output, error, reading):
             os.close(number)
-        _become(start, root, theirs)
+        _become(start, shelter.root, theirs)
     for number in theirs:
         os.close(number)
     with open(reading, "rb") as said:
@@ -86,8 +96,8 @@ def _started(start: Start, root: Root | None, ours: tuple[int, int]) -> tuple[in
     return process, (output, error)
 
 
-def _become(start: Start, root: Root | None, descriptors: tuple[int, int, int, int]) -> NoReturn:
-    place = child.Place(behind_wall=root is not None, scratch=start.scratch)
+def _become(start: Start, root: str | None, descriptors: tuple[int, int, int, int]) -> NoReturn:
+    place = child.Place(behind_wall=start.way is not None, scratch=start.scratch)
 
     def agent() -> NoReturn:
         try:
@@ -107,28 +117,26 @@ def _become(start: Start, root: Root | None, descriptors: tuple[int, int, int, i
         child.not_ready(descriptors[-1], error)
 
 
-def _watched(start: Start, root: Root | None, process: int, line: int, outputs: tuple[int, int]) -> Ended:
+def _watched(start: Start, shelter: Shelter, process: int, line: int, outputs: tuple[int, int]) -> Ended:
     changes = Written(start.plan.limits)
     try:
-        ending = Watch(process, line, outputs, start.plan.limits, behind_wall=root is not None).until_the_end()
-        if root is None:
-            changes.add(start.scratch, "scratch", None)
-        for layer in root.layers if root else ():
-            changes.add(layer.upper, layer.shown, layer.lower)
+        ending = Watch(process, line, outputs, start.plan.limits, first=shelter.root is not None).until_the_end()
+        for layer in shelter.layers:
+            changes.add(layer)
     except Exception:  # noqa: BLE001 - the parent says so, with the traceback
         return Ended(Ending(how="lost", what=traceback.format_exc()), changes.listed(), changes.more)
     return Ended(ending, changes.listed(), changes.more)
 
 
 class Watch:
-    """Wait for one process, reading what it writes."""
+    """Wait for one process, reading what it writes; behind some walls that is the `first` one, whose child is meant."""
 
-    def __init__(self, process: int, line: int, outputs: tuple[int, int], limits: Limits, *, behind_wall: bool) -> None:
+    def __init__(self, process: int, line: int, outputs: tuple[int, int], limits: Limits, *, first: bool) -> None:
         self._process = process
         self._line = line
         self._kept = {number: bytearray() for number in outputs}
         self._limits = limits
-        self._behind_wall = behind_wall
+        self._first = first
         self._poll = select.poll()
         self._woken = _woken_by_children()
         for number in (line, self._woken, *outputs):
@@ -144,7 +152,7 @@ class Watch:
             if forced:
                 os.kill(self._process, signal.SIGKILL)
             status = self._status(wait=forced is not None)
-        if not self._behind_wall:  # the end of a first process ends all others of its namespace
+        if not self._first:  # whose end ends all others of its namespace
             self._end_the_rest()
         self._last_words()
         return self._ending(status, forced)
@@ -152,12 +160,12 @@ class Watch:
     def _reason_to_end(self, until: float) -> How | None:
         """Wait until there is something to do; why the process has to end now, or None."""
         left = max(until - time.monotonic(), 0.0)
-        ready = self._ready(min(left, _LOOK) if self._behind_wall else left)
+        ready = self._ready(min(left, _LOOK))
         if self._line in ready:
             return "closed"
         if time.monotonic() >= until:
             return "out_of_time"
-        return "out_of_threads" if self._behind_wall and self._threads() > self._limits.threads else None
+        return "out_of_threads" if self._threads() > self._limits.threads else None
 
     def _ready(self, seconds: float) -> set[int]:
         ready = {number for number, _ in self._poll.poll(seconds * 1000)}
@@ -175,8 +183,9 @@ class Watch:
         kept += said[: max(self._limits.output - len(kept), 0)]
 
     def _threads(self) -> int:
-        """The threads of the child. The kernel does not limit them for root."""
-        return max((_threads_of(process) for process in _children(self._process)), default=0)
+        """The threads of the child. The kernel limits them by user, and for root not at all."""
+        processes = _children(self._process) if self._first else [self._process]
+        return max(map(_threads_of, processes), default=0)
 
     def _status(self, *, wait: bool) -> int | None:
         process, status = os.waitpid(self._process, 0 if wait else os.WNOHANG)
@@ -201,7 +210,7 @@ class Watch:
     def _ending(self, status: int, forced: How | None) -> Ending:
         said = [bytes(kept).decode(errors="backslashreplace") for kept in self._kept.values()]
         code = os.waitstatus_to_exitcode(status)
-        if self._behind_wall and code > 128:  # noqa: PLR2004 - as a first process tells of a signal
+        if self._first and code > 128:  # noqa: PLR2004 - as a first process tells of a signal
             code = 128 - code
         how: How = forced or ("killed" if code < 0 else _HOW.get(code, "exited"))
         return Ending(how=how, code=abs(code), stdout=said[0], stderr=said[1])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from forensics.replay.cell.isolation import Captured
 
@@ -26,6 +26,17 @@ _ATTRIBUTES = ("st_mode", "st_uid", "st_gid")
 _CONTENT = (*_ATTRIBUTES, "st_size", "st_mtime_ns")
 
 
+class Layer(NamedTuple):
+    """A folder that takes writes, the path at which the child sees it, what lies below it (None: nothing), and paths
+    that were in it before.
+    """
+
+    upper: str
+    shown: str
+    lower: str | None
+    known: frozenset[str] = frozenset()
+
+
 class Written:
     """The list of changes, filled folder by folder. `more` counts those that are not in it."""
 
@@ -33,16 +44,19 @@ class Written:
         self.more = 0
         self._listed: list[Captured] = []
         self._room = limits.captured
+        self._known: frozenset[str] = frozenset()
+        self._device = 0
         self._bytes = 4 * limits.storage  # files with holes may be longer than what was stored
 
     def listed(self) -> tuple[Captured, ...]:
         """The changes, by path."""
         return tuple(sorted(self._listed, key=lambda change: change.path))
 
-    def add(self, upper: str, shown: str, lower: str | None) -> None:
-        """Add what is below `upper`, which the child saw as `shown` over the files of `lower`."""
-        folder = os.open(upper, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        self._folder(folder, shown, lower, 0)
+    def add(self, layer: Layer) -> None:
+        """Add what was written to a layer. Other file systems that are mounted within it are no part of it."""
+        folder = os.open(layer.upper, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        self._known, self._device = layer.known, os.fstat(folder).st_dev
+        self._folder(folder, layer.shown, layer.lower, 0)
 
     def _folder(self, folder: int, shown: str, lower: str | None, depth: int) -> None:
         try:
@@ -58,6 +72,8 @@ class Written:
     def _entry(self, folder: int, name: str, shown: str, lower: str | None, depth: int) -> None:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
         before = _before(lower)
+        if found.st_dev != self._device:
+            return
         if stat.S_ISDIR(found.st_mode):
             self._subfolder(folder, name, shown, lower, depth)
         elif stat.S_ISCHR(found.st_mode) and found.st_rdev == 0:
@@ -65,13 +81,15 @@ class Written:
         elif stat.S_ISREG(found.st_mode):
             self._file(folder, name, shown, lower, found)
         else:
+            if shown in self._known:
+                return
             to = _text(os.readlink(name, dir_fd=folder)) if stat.S_ISLNK(found.st_mode) else None
             self._note(Captured(_text(shown), _kind(before), to=to))
 
     def _subfolder(self, parent: int, name: str, shown: str, lower: str | None, depth: int) -> None:
         found, before = os.stat(name, dir_fd=parent, follow_symlinks=False), _before(lower)
         was_folder = before is not None and stat.S_ISDIR(before.st_mode)
-        if not was_folder or not _alike(found, before, _ATTRIBUTES):
+        if shown not in self._known and (not was_folder or not _alike(found, before, _ATTRIBUTES)):
             self._note(Captured(_text(shown) + "/", _kind(before)))
         if depth == _DEEPEST:
             self.more += 1

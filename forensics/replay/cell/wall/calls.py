@@ -82,14 +82,15 @@ _NUMBERS: dict[str, tuple[int, int | None]] = {
     "userfaultfd": (323, 282),
     "vhangup": (153, 58),
 }
-_CLONE, _CLONE3, _SOCKET = (56, 220), (435, 435), (41, 198)
+_CLONE, _CLONE3, _SOCKET, _SOCKET_PAIR = (56, 220), (435, 435), (41, 198), (53, 199)
 _THREAD = 0x00010000
 _FAMILIES = (2, 10, 16)  # AF_INET, AF_INET6, AF_NETLINK: of this network namespace, which holds loopback only
 _X32 = 0x40000000
 
 _LOAD, _EQUAL, _AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
-_NUMBER_AT, _ARCHITECTURE_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
+_NUMBER_AT, _ARCHITECTURE_AT, _FIRST_ARGUMENT_AT, _SECOND_ARGUMENT_AT = 0, 4, 16, 24
+_STREAM, _TYPE = 1, 0xF
 
 
 def knows(machine: str) -> bool:
@@ -112,6 +113,7 @@ def program(machine: str) -> bytes:
         *_only_if(_CLONE3[column], [_return(_ERROR | errno.ENOSYS)]),  # libc then uses clone, whose flags can be read
         *_only_if(_CLONE[column], _thread_only()),
         *_only_if(_SOCKET[column], _families_only()),
+        *_only_if(_SOCKET_PAIR[column], _streams_only()),
         *(step for number in denied(machine).values() for step in _only_if(number, [_return(_ERROR | errno.EPERM)])),
         _return(_ALLOW),
     ]
@@ -151,3 +153,14 @@ def _thread_only() -> list[bytes]:
 def _families_only() -> list[bytes]:
     tests = [step for family in _FAMILIES for step in (_step(_EQUAL, family, 0, 1), _return(_ALLOW))]
     return [_step(_LOAD, _FIRST_ARGUMENT_AT), *tests, _return(_ERROR | errno.EAFNOSUPPORT)]
+
+
+def _streams_only() -> list[bytes]:
+    """A pair of datagram sockets could be connected again, to a socket of the file system."""
+    return [
+        _step(_LOAD, _SECOND_ARGUMENT_AT),
+        _step(_AND, _TYPE),
+        _step(_EQUAL, _STREAM, 0, 1),
+        _return(_ALLOW),
+        _return(_ERROR | errno.EAFNOSUPPORT),
+    ]

@@ -8,6 +8,8 @@ to it.
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import PurePath
 from typing import NamedTuple
 
 HIDDEN = ("/home", "/root", "/run")
@@ -43,9 +45,15 @@ _LINKS = 40  # as many as the kernel follows
 class Layout(NamedTuple):
     """What is hidden, outermost only, and what is shown within that: folders, and links with their targets."""
 
-    hidden: tuple[str, ...]
-    shown: tuple[str, ...]
-    links: dict[str, str]
+    hidden: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+    links: dict[str, str] = {}  # noqa: RUF012 - a default that nobody changes
+
+    def led_through(self) -> frozenset[str]:
+        """What has to lie in the hidden places, so that the way leads to what is shown."""
+        ends = (*self.shown, *self.links)
+        steps = (str(step) for end in ends for step in (PurePath(end), *PurePath(end).parents))
+        return frozenset(step for step in steps if _in_any(step, self.hidden))
 
 
 def within(path: str, folder: str) -> bool:
@@ -62,9 +70,21 @@ def outermost(paths: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def layout(home: str, needed: tuple[str, ...]) -> Layout:
+def needed(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """The folders that a child of this interpreter reads: its own, those that we import from, and `paths`."""
+    return (
+        sys.prefix,
+        sys.base_prefix,
+        sys.exec_prefix,
+        sys.base_exec_prefix,
+        *filter(os.path.isabs, sys.path),
+        *paths,
+    )
+
+
+def layout(home: str, needed: tuple[str, ...], hidden: tuple[str, ...] = HIDDEN) -> Layout:
     """The layout for a user's home and the folders that the child needs."""
-    candidates = outermost((*HIDDEN, *((home,) if home != "/" else ())))
+    candidates = outermost((*hidden, *((home,) if home != "/" else ())))
     hidden = tuple(path for path in candidates if os.path.isdir(path) and not os.path.islink(path))
     links: dict[str, str] = {}
     ends = [_followed(path, links) for path in needed]

@@ -8,27 +8,25 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from forensics.replay.cell.wall import kernel
 from forensics.replay.cell.wall.calls import knows
-from forensics.replay.cell.wall.layout import layout
 from forensics.replay.cell.wall.root import Root
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from forensics.replay.cell.isolation import Way
     from forensics.replay.cell.orders import Start
 
-Way = Literal["root", "user"]
 _SPACES = kernel.NEWNS | kernel.NEWUTS | kernel.NEWIPC | kernel.NEWPID | kernel.NEWNET | kernel.NEWCGROUP
 _PROC = kernel.NOSUID | kernel.NODEV | kernel.NOEXEC | kernel.RDONLY
 
 
 def raise_wall(start: Start, way: Way) -> Root:
-    """Put this process and its children to come into namespaces of their own, and make the child's disk.
+    """Put this process and its children to come into new namespaces, and make the child's disk.
 
     Raises OSError where the kernel does not permit it, and this process is then of no further use.
     """
@@ -40,7 +38,7 @@ def raise_wall(start: Start, way: Way) -> Root:
     kernel.name_host(b"cell")
     kernel.raise_loopback()
     root = Root(start.scratch, start.plan.limits.storage, user_namespace=way == "user")
-    root.build(layout(start.home, _needed(start)))
+    root.build(start.seen)
     return root
 
 
@@ -61,13 +59,7 @@ def _write(path: str, text: str) -> None:
         file.write(text)
 
 
-def _needed(start: Start) -> tuple[str, ...]:
-    plan = start.plan
-    interpreter = (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)
-    return (*interpreter, *filter(None, sys.path), start.root, *plan.paths, plan.folder)
-
-
-def first_process(root: Root, child: Callable[[], NoReturn], descriptors: tuple[int, ...]) -> NoReturn:
+def first_process(root: str, child: Callable[[], NoReturn], descriptors: tuple[int, ...]) -> NoReturn:
     """Be the first process of the new namespace: enter the child's disk, start the child, and end when it does.
 
     Its end ends everything else in the namespace. It holds none of `descriptors`, no memory that can be read, and no
@@ -75,8 +67,8 @@ def first_process(root: Root, child: Callable[[], NoReturn], descriptors: tuple[
     """
     kernel.unshare(kernel.NEWNS)  # so that the watcher keeps the host's disk
     with suppress(OSError):  # where parts of /proc are hidden from us, as in containers, there is none
-        kernel.mount("proc", f"{root.path}/proc", "proc", _PROC)
-    kernel.enter_root(root.path)
+        kernel.mount("proc", f"{root}/proc", "proc", _PROC)
+    kernel.enter_root(root)
     process = os.fork()
     if not process:
         child()

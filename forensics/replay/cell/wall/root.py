@@ -9,23 +9,15 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import NamedTuple
 
 from forensics.replay.cell.wall import kernel
 from forensics.replay.cell.wall.layout import OWN, Layout, is_virtual, mounted, real_mounts, within
+from forensics.replay.cell.written import Layer
 
 _DEVICES = ("full", "null", "random", "urandom", "zero")
 _FILES = 65536
 _ENTRIES = 4096
 _PRIVATE = kernel.NOSUID | kernel.NODEV
-
-
-class Layer(NamedTuple):
-    """One overlay: the folder that takes its writes, the path at which the child sees it, and what lies below."""
-
-    upper: str
-    shown: str
-    lower: str
 
 
 class Root:

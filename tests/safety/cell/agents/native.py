@@ -44,9 +44,14 @@ def connect_unix(channel: Channel, argument: bytes) -> None:
 def pair_connect_unix(channel: Channel, argument: bytes) -> None:
     """A socket of a pair is a socket of the file system's family that the filter lets be made."""
     ends = (ctypes.c_int * 2)()
-    libc.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM, 0, ends)
     address = struct.pack("=H", socket.AF_UNIX) + argument + b"\0"
-    attempt(channel, lambda: libc.connect(ends[0], address, len(address)))
+
+    def act() -> int:
+        if libc.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM, 0, ends):
+            return -1
+        return int(libc.connect(ends[0], address, len(address)))
+
+    attempt(channel, act)
 
 
 def write(channel: Channel, argument: bytes) -> None:

@@ -1,0 +1,104 @@
+"""Does the filter deny what its table says, on both kinds of machine? Run by an interpreter of classic BPF."""
+
+from __future__ import annotations
+
+import errno
+import struct
+
+import pytest
+
+from forensics.replay.cell.wall.calls import denied, knows, program
+
+ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+NUMBERS = {  # clone, clone3, socket, socketpair, read
+    "x86_64": (56, 435, 41, 53, 0),
+    "aarch64": (220, 435, 198, 199, 63),
+}
+ALLOW, KILL = 0x7FFF0000, 0x80000000
+THREAD = 0x00010000
+
+
+def error(number: int) -> int:
+    return 0x00050000 | number
+
+
+def outcome(code: bytes, architecture: int, number: int, *arguments: int) -> int:
+    """What the program returns for one call, as seccomp(2) runs it over `struct seccomp_data`."""
+    data = struct.pack("=IIQ6Q", number, architecture, 0, *arguments, *(0,) * (6 - len(arguments)))
+    steps = [struct.unpack_from("=HBBI", code, at) for at in range(0, len(code), 8)]
+    at, held = 0, 0
+    for _ in range(len(steps)):
+        operation, yes, no, value = steps[at]
+        at += 1
+        match operation:
+            case 0x20:
+                (held,) = struct.unpack_from("=I", data, value)
+            case 0x54:
+                held &= value
+            case 0x15:
+                at += yes if held == value else no
+            case 0x35:
+                at += yes if held >= value else no
+            case 0x06:
+                return int(value)
+            case _:
+                pytest.fail(f"an operation that is not expected: {operation:#x}")
+    pytest.fail("the program does not end")
+
+
+@pytest.fixture(params=ARCHITECTURES)
+def machine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def of(machine: str, number: int, *arguments: int) -> int:
+    return outcome(program(machine), ARCHITECTURES[machine], number, *arguments)
+
+
+def test_a_denied_call_is_an_error_whatever_its_arguments(machine: str) -> None:
+    for number in denied(machine).values():
+        assert of(machine, number) == of(machine, number, *[2**64 - 1] * 6) == error(errno.EPERM)
+
+
+def test_other_calls_are_allowed(machine: str) -> None:
+    clone, clone3, sock, pair, read = NUMBERS[machine]
+    special = {*denied(machine).values(), clone, clone3, sock, pair}
+    assert read not in special
+    assert {of(machine, number) for number in range(600) if number not in special} == {ALLOW}
+
+
+def test_a_thread_is_made_and_a_process_is_not(machine: str) -> None:
+    clone, clone3, *_ = NUMBERS[machine]
+    assert of(machine, clone, THREAD | 0x3D0F00) == ALLOW
+    assert of(machine, clone, 0x3D0F00 & ~THREAD) == of(machine, clone, 17) == error(errno.EPERM)
+    assert of(machine, clone3) == error(errno.ENOSYS)
+
+
+def test_sockets_are_of_the_internet_or_of_the_kernel(machine: str) -> None:
+    _, _, sock, pair, _ = NUMBERS[machine]
+    allowed = [family for family in range(64) if of(machine, sock, family) == ALLOW]
+    assert allowed == [2, 10, 16]
+    assert [kind for kind in range(16) if of(machine, pair, 1, kind | 0o2000000) == ALLOW] == [1]
+
+
+def test_another_architecture_ends_the_process(machine: str) -> None:
+    assert outcome(program(machine), 0x40000003, 2) == KILL
+    assert of(machine, 0x40000000) == of(machine, 0xFFFFFFFF) == error(errno.ENOSYS)
+
+
+def test_no_jump_leaves_the_program(machine: str) -> None:
+    code = program(machine)
+    steps = [struct.unpack_from("=HBBI", code, at) for at in range(0, len(code), 8)]
+    assert all(at + 1 + max(yes, no) < len(steps) for at, (operation, yes, no, _) in enumerate(steps) if operation != 6)
+    assert len(steps) < 4096  # BPF_MAXINSNS
+
+
+def test_a_number_stands_once_on_each_machine(machine: str) -> None:
+    numbers = list(denied(machine).values())
+    assert len(numbers) == len(set(numbers))
+
+
+def test_other_machines_have_none() -> None:
+    assert not knows("riscv64")
+    with pytest.raises(KeyError):
+        program("riscv64")
