@@ -6,6 +6,7 @@ for byte. `rerun` does both.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -25,7 +26,7 @@ from forensics.replay.executable import executable
 from forensics.replay.findings import findings_of
 from forensics.replay.log import Told, Turned
 from forensics.replay.own_values import own_ids
-from forensics.replay.plan import Plan
+from forensics.replay.plan import Mode, Plan
 from forensics.replay.rerun import Rerun, World, replay
 from forensics.replay.running import in_cell
 from forensics.report.compose import Examined
@@ -34,6 +35,8 @@ from forensics.rules.engine import RuleSet, load_rules
 from forensics.rules.policy_file import load_policy
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from forensics.core.reading import Reading
     from forensics.replay.ports import Answerer
     from forensics.replay.running import Runner
@@ -43,6 +46,10 @@ if TYPE_CHECKING:
 DONE, REFUSED, UNTOLD = 0, 1, 3
 _PORTS = frozenset({"model", "call", "output", "system", "user", "approval", "memory"})
 """The kinds of events that an agent of the user's tells through its ports."""
+
+
+def _keep_quiet(_told: str) -> None:
+    """Say nothing."""
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,13 +97,22 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def run(
-        self, *, answerer: Answerer | None = None, runner: Runner = in_cell, present: Present | None = None
+        self,
+        *,
+        answerer: Answerer | None = None,
+        say: Callable[[str], None] = _keep_quiet,
+        runner: Runner = in_cell,
+        present: Present | None = None,
     ) -> Replayed:
-        """The rerun, or its refusal. `answerer` answers the model where the plan asks one. The other two are for tests:
-        `runner` runs the agent elsewhere than in a cell, and `present` shows it another value than the recorded one.
+        """The rerun, or its refusal. Where the plan asks a model, `answerer` answers (default: its endpoint), and `say`
+        is told what leaves this machine before anything does. The other two are for tests: `runner` runs the agent
+        elsewhere than in a cell, and `present` shows it another value than the recorded one.
+
+        Raises ConfigurationError where the plan asks a model and names no endpoint, or the extra `live` is missing.
         """
         try:
-            return self._run(answerer, runner, present)
+            with _asking(self.plan, answerer, say) as asked:
+                return self._run(asked, runner, present)
         except ReplayRefused as refused:
             return Replayed(prepared=self, refusal=Refusal.of(refused))
 
@@ -115,6 +131,18 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
         with under(self.options.limits):
             done = replay(self.clearance, self.plan, world)
             return _compared(self, done)
+
+
+@contextlib.contextmanager
+def _asking(plan: Plan, answerer: Answerer | None, say: Callable[[str], None]) -> Iterator[Answerer | None]:
+    """What answers the model of a plan that asks one, closed at the end."""
+    if answerer is not None or plan.mode is Mode.RECORDED or plan.endpoint is None:
+        yield answerer
+        return
+    from forensics.replay.live.said import SayingAnswerer
+
+    with contextlib.closing(SayingAnswerer(plan, say)) as asks:
+        yield asks
 
 
 def rerun(evidence: Where, options: Options | None = None, plan: Plan | None = None) -> Replayed:

@@ -24,6 +24,10 @@ def planned(asked: Mapping[str, Any]) -> Plan:
     mode, on_miss = Mode(asked["mode"]), OnMiss(asked["on_miss"])
     if on_miss is OnMiss.LIVE and mode is not Mode.LIVE:
         raise click.UsageError("--on-miss live exists only in --mode live: everywhere else a miss stops")
+    if mode is not Mode.RECORDED and asked["endpoint"] is None:
+        raise click.UsageError(f"--mode {mode.value} asks a model: say where with --endpoint URL")
+    if mode is Mode.RECORDED and asked["endpoint"] is not None:
+        raise click.UsageError("--endpoint belongs to --mode deterministic or live: recorded mode asks nobody")
     try:
         agent = None if asked["agent"] is None else code_of(asked["agent"], paths)
         tools = [(name, code_of(target, paths)) for name, target in map(_pair_of_tool, asked["tool"])]
@@ -37,6 +41,9 @@ def planned(asked: Mapping[str, Any]) -> Plan:
         stubs=_stubs(asked["stub"]),
         modifications=_modifications(asked),
         on_miss=on_miss,
+        fork=asked["fork"],
+        endpoint=asked["endpoint"],
+        provider=asked["provider"] if asked["endpoint"] is not None else None,
     )
 
 

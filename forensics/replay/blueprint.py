@@ -45,9 +45,9 @@ class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):
     lacks: tuple[str, ...]
 
 
-def rebuild(trace: Trace, script: Script, plan: Plan) -> Rebuilt:
-    """The agent of a trace. Raises IncompleteBlueprintError, with everything that is missing, where the trace does not
-    hold enough.
+def rebuild(trace: Trace, script: Script, plan: Plan, forks_at: int = 0) -> Rebuilt:
+    """The agent of a trace, with the changes of the plan from that turn on. Raises IncompleteBlueprintError, with
+    everything that is missing, where the trace does not hold enough.
     """
     missing = tuple(dict.fromkeys(_missing(trace, script, plan)))
     if missing:
@@ -70,7 +70,7 @@ def rebuild(trace: Trace, script: Script, plan: Plan) -> Rebuilt:
         ends_with_calls=bool(script.turns and script.turns[-1].calls) and trace.ended_normally is True,
     )
     given = inputs[0] if inputs else _value(None if setup is None else setup.input)
-    blueprint = modified(blueprint, plan.modifications)
+    blueprint = modified(blueprint, plan.modifications, forks_at)
     return Rebuilt(
         blueprint=blueprint, guards=guards, input=given, later=tuple(inputs[1:]), lacks=tuple(_lacks(trace, setup))
     )

@@ -32,6 +32,16 @@ class Before(msgspec.Struct, frozen=True, omit_defaults=True):
         return any(message.get("role") == "user" for message in self.messages)
 
 
+class Fork(msgspec.Struct, frozen=True):
+    """Changes that count from a turn on: texts by the role of the message that they stand in for, and the settings of
+    the model.
+    """
+
+    turn: int
+    texts: tuple[tuple[str, Any], ...]
+    settings: dict[str, Any]
+
+
 class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
     """An agent as its trace tells it. `before` has an entry for each recorded turn and one for what came after the
     last; `settings` and `tools` are those of its model, `guarded` the positions at which guardrails stand, and `most`
@@ -47,6 +57,7 @@ class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
     most: int | None = None
     free: bool = False
     ends_with_calls: bool = False
+    fork: Fork | None = None
 
 
 class TurnLimitReached(Exception):  # noqa: N818 - how the agent ended, as its configuration says
@@ -69,6 +80,7 @@ class _Loop:
         self.turn = 0
         self.sent = 0
         self.messages: list[dict[str, Any]] = []
+        self.settings = blueprint.settings
 
     def run(self) -> Any:
         said = None
@@ -110,13 +122,22 @@ class _Loop:
                 if message.get("role") == "user":
                     self._guard("input", message.get("content"))
 
+    def _fork(self) -> None:
+        """Where the plan leaves the record, the model is shown the history with the changes, whole."""
+        fork = self.blueprint.fork
+        if fork is not None and self.turn == fork.turn and (fork.texts or fork.settings != self.settings):
+            for role, text in fork.texts:
+                put(self.messages, role, text)
+            self.settings, self.sent = fork.settings, 0
+
     def _ask(self) -> Any:
+        self._fork()
         self.turn += 1
         keep, new = self.sent, tuple(self.messages[self.sent :])
         self.sent = len(self.messages)
         blueprint = self.blueprint
-        settings = blueprint.settings
-        answer = self.ports.model.send(frames.AskModel(keep, new, blueprint.tools, settings, blueprint.agent or None))
+        asked = frames.AskModel(keep, new, blueprint.tools, self.settings, blueprint.agent or None)
+        answer = self.ports.model.send(asked)
         calls = [{"id": one.id, "name": one.name, "arguments": one.arguments} for one in answer.calls]
         self.messages.append({"role": "assistant", "content": answer.text, **({"tool_calls": calls} if calls else {})})
         return answer
@@ -137,3 +158,12 @@ class _Loop:
             told = self.ports.line.given(frames.Guard(position, said))
             if told.failed:
                 raise GuardrailBlocked(str(told.value))
+
+
+def put(messages: list[dict[str, Any]], role: str, content: Any) -> None:
+    """Put another text in place of the first system message, or of the last thing that the user said."""
+    places = [n for n, one in enumerate(messages) if one.get("role") == role]
+    if places:
+        messages[places[-1 if role == "user" else 0]] = {"role": role, "content": content}
+    else:
+        messages.insert(0 if role == "system" else len(messages), {"role": role, "content": content})

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
+
+from forensics.replay.blueprint_loop import Fork, put
 
 if TYPE_CHECKING:
     from forensics.replay.blueprint_loop import Blueprint
     from forensics.replay.plan import Modifications
 
 
-def modified(blueprint: Blueprint, wanted: Modifications) -> Blueprint:
-    """The same agent with another system prompt, another input, other settings of its model (null takes one away)."""
+def modified(blueprint: Blueprint, wanted: Modifications, forks_at: int = 0) -> Blueprint:
+    """The same agent with another system prompt, another input, other settings of its model (null takes one away): from
+    its start or, where it forks, from that turn on, in the history that its model is shown there.
+    """
+    settings = {name: value for name, value in {**blueprint.settings, **wanted.settings}.items() if value is not None}
+    changes = tuple(
+        (role, text) for role, text in (("system", wanted.prompt), ("user", wanted.input)) if text is not None
+    )
+    if forks_at:
+        return msgspec.structs.replace(blueprint, fork=Fork(forks_at, changes, settings))
     first, *others = blueprint.before
     messages = list(first.messages)
-    if wanted.prompt is not None:
-        _replace(messages, "system", wanted.prompt)
-    if wanted.input is not None:
-        _replace(messages, "user", wanted.input)
-    settings = {name: value for name, value in {**blueprint.settings, **wanted.settings}.items() if value is not None}
+    for role, text in changes:
+        put(messages, role, text)
     before = (msgspec.structs.replace(first, messages=tuple(messages)), *others)
     return msgspec.structs.replace(blueprint, before=before, settings=settings)
-
-
-def _replace(messages: list[dict[str, Any]], role: str, content: Any) -> None:
-    """Put another text in place of the first system message, or of the last thing that the user said."""
-    places = [n for n, one in enumerate(messages) if one.get("role") == role]
-    if places:
-        messages[places[-1 if role == "user" else 0]] = {"role": role, "content": content}
-    else:
-        messages.insert(0 if role == "system" else len(messages), {"role": role, "content": content})

@@ -84,7 +84,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     `agent` is None for the blueprint, the loop that is rebuilt from the trace alone. `overrides` and `stubs` stand in
     for tools, and `execute` names the tools whose handed-in function may really run as the policy allows it. `fork` is
-    the step up to which history is replayed before the changes count, and `endpoint` where a model is asked.
+    the step up to which history is replayed before the changes count, and `endpoint` and `provider` say where a
+    model is asked and in which wire format.
     """
 
     mode: Mode = Mode.RECORDED
@@ -97,6 +98,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     on_miss: OnMiss = OnMiss.ERROR
     fork: int | None = None
     endpoint: str | None = None
+    provider: str | None = None
     minted: Minted = Minted()
 
     @property

@@ -40,7 +40,7 @@ class RecordedAnswers:
     served.
     """
 
-    def __init__(self, script: Script, modifications: Modifications) -> None:
+    def __init__(self, script: Script, modifications: Modifications, fork_turn: int = 0) -> None:
         self.given: dict[int, Any] = {}
         self.without_effect: dict[str, int] = {}
         self.turn: RecordedTurn | None = None
@@ -50,7 +50,8 @@ class RecordedAnswers:
         told = any(one.kind is StepKind.SYSTEM for turn in script.turns for one in turn.shown)
         self._knows_system = told or modifications.prompt is not None
         self._lanes = frozenset(turn.lane for turn in script.turns)
-        self._first = True
+        self._until_changed = fork_turn
+        self._forks = fork_turn > 0
 
     def answer(self, request: ModelRequest) -> ModelAnswer:
         """The next recorded answer of the lane. Raises InjectionMissError where there is none, or where the prompt is
@@ -61,13 +62,20 @@ class RecordedAnswers:
             raise InjectionMissError("every recorded answer of the model has been given: the rerun asks once more")
         if turn.silent:
             raise InjectionMissError(f"what the model said in turn {turn.number} was not captured")
-        if request.messages is not None:
+        changes_here = self._first and self._forks and self._modifications.names()
+        if request.messages is not None and not changes_here:
             self._check(turn, request)
         self._note_changes(turn)
         self.left.remove(turn)
-        self.turn, self._first = turn, False
+        self.turn = turn
+        self._until_changed -= 1
         calls = tuple(AskedCall(name, arguments, call_id) for name, arguments, call_id in turn.calls)
         return ModelAnswer(text=turn.text, calls=calls, model=turn.model or None)
+
+    @property
+    def _first(self) -> bool:
+        """Whether the next turn is the first one at which the plan's changes count."""
+        return self._until_changed == 0
 
     def _next(self, lane: str | None) -> RecordedTurn | None:
         """The next turn of that lane; of any where the request names none, or where only one agent is recorded."""

@@ -18,6 +18,7 @@ from forensics.errors import ConfigurationError, MissingModelOutputError, StaleC
 from forensics.replay import frames
 from forensics.replay.blueprint import rebuild
 from forensics.replay.cell import Ending, Isolation
+from forensics.replay.fork import ForkedAnswers, fork_turn
 from forensics.replay.log import Called, Disposition, Entry, Turned
 from forensics.replay.plan import Mode, Plan
 from forensics.replay.ports import Answerer
@@ -112,12 +113,10 @@ def replay(clearance: Clearance, plan: Plan, world: World) -> Rerun:
     check_fresh(clearance, plan, world.digests)
     script = script_of(world.analysis.trace)
     check_answers(world.analysis.trace, script, plan)
-    ready = _prepare(world, script, plan)
-    answers = RecordedAnswers(script, plan.modifications)
-    answerer = answers if plan.mode is Mode.RECORDED else world.answerer
-    if answerer is None:
-        raise ConfigurationError("the plan asks a model, and nothing says where", hint="name an endpoint")
-    session = Session(ready.setting, answerer)
+    forks_at = fork_turn(plan, world.analysis.trace, script)
+    ready = _prepare(world, script, plan, forks_at)
+    answers = RecordedAnswers(script, plan.modifications, forks_at)
+    session = Session(ready.setting, _answerer(plan, world, answers, forks_at), answers)
     ended = world.runner(session, ready.start, plan)
     return _told(clearance, world, session, ended, _Walked(plan, script, answers, ready.lacks))
 
@@ -148,7 +147,15 @@ def check_answers(trace: Trace, script: Script, plan: Plan) -> None:
     raise MissingModelOutputError(message, hint=hint, locator=locator)
 
 
-def _prepare(world: World, script: Script, plan: Plan) -> _Prepared:
+def _answerer(plan: Plan, world: World, recorded: RecordedAnswers, forks_at: int) -> Answerer:
+    if plan.mode is Mode.RECORDED:
+        return recorded
+    if world.answerer is None:
+        raise ConfigurationError("the plan asks a model, and nothing says where", hint="name an endpoint")
+    return ForkedAnswers(recorded, world.answerer, forks_at) if forks_at else world.answerer
+
+
+def _prepare(world: World, script: Script, plan: Plan, forks_at: int) -> _Prepared:
     analysis = world.analysis
     if plan.agent is not None:
         inputs = [one.value for turn in script.turns for one in turn.shown if one.kind is StepKind.USER]
@@ -156,12 +163,19 @@ def _prepare(world: World, script: Script, plan: Plan) -> _Prepared:
         ready = frames.Start(
             plan.agent.target, None, inputs[0] if inputs else None, wanted.prompt, dict(wanted.settings)
         )
-        setting = _setting(world, plan, later=tuple(inputs[1:]), lane=script.turns[0].lane)
+        lane = script.turns[0].lane if script.turns else ""
+        setting = _setting(world, plan, later=tuple(inputs[1:]), lane=lane, fork_turn=forks_at)
         return _Prepared(start=_changed(ready, plan), setting=setting)
-    rebuilt = rebuild(analysis.trace, script, plan)
+    rebuilt = rebuild(analysis.trace, script, plan, forks_at)
     start = _changed(frames.Start(None, rebuilt.blueprint, rebuilt.input), plan)
     setting = _setting(
-        world, plan, guards=rebuilt.guards, later=rebuilt.later, lane=rebuilt.blueprint.agent, script=script
+        world,
+        plan,
+        guards=rebuilt.guards,
+        later=rebuilt.later,
+        lane=rebuilt.blueprint.agent,
+        script=script,
+        fork_turn=forks_at,
     )
     return _Prepared(start=start, setting=setting, lacks=rebuilt.lacks)
 

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 from forensics.replay import frames
 from forensics.replay.guard_answers import GuardAnswers
 from forensics.replay.minting import Mint
-from forensics.replay.recorded_answers import RecordedAnswers
 from forensics.replay.setting import Course
 from forensics.replay.stops import fault
 from forensics.replay.tool_answers import ToolAnswers
-from forensics.replay.turn_answers import TurnAnswers
+from forensics.replay.turn_answers import Answers, TurnAnswers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from forensics.core.trace import Call
     from forensics.replay.log import Entry
     from forensics.replay.ports import Answerer
+    from forensics.replay.recorded_answers import RecordedAnswers
     from forensics.replay.setting import Setting
     from forensics.replay.stops import Stopped
 
@@ -32,17 +32,16 @@ _NANO = 1e9
 class Session:
     """One rerun, as the side that holds the record sees it."""
 
-    def __init__(self, setting: Setting, answerer: Answerer) -> None:
+    def __init__(self, setting: Setting, answerer: Answerer, recorded: RecordedAnswers) -> None:
         self.course = Course()
-        self._answerer = answerer
-        if isinstance(answerer, RecordedAnswers):
-            answerer.renaming = self.course.renaming
+        self._recorded = recorded
+        recorded.renaming = self.course.renaming
         started = setting.analysis.trace.started
         self._mint = Mint(setting.plan.minted, started / _NANO if started >= 0 else None)
         self._inputs = list(setting.later)
         self.tools = ToolAnswers(setting, self.course, self._heed)
         guards = GuardAnswers(setting, self.course)
-        self._turns = TurnAnswers(setting, self.course, answerer, guards)
+        self._turns = TurnAnswers(setting, self.course, Answers(answerer, recorded), guards)
         self._answers: dict[type, Callable[[Any], frames.FromParent]] = {
             frames.CallTool: self.tools.call,
             frames.Ran: self.tools.has_run,
@@ -77,8 +76,7 @@ class Session:
 
     def _heed(self, call: Call, told: Any) -> None:
         """A result is not the recorded one: a recorded model can't heed that, and its next prompt is expected so."""
-        if isinstance(self._answerer, RecordedAnswers):
-            self._answerer.given[call.result_step] = told
+        self._recorded.given[call.result_step] = told
 
     def _minted(self, said: frames.Mint) -> frames.FromParent:
         try:

@@ -27,7 +27,8 @@ Present: TypeAlias = Callable[[Call, Any], Any]
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """What a rerun is made from: the analysis of the recorded run, the rules, the plan, the guardrails of its agent,
     and what the user said in it. With a `script` the agent is one that was rebuilt, and what stands beside its turns is
-    given as recorded. `present` is a port of tests only: it may show the agent another value than the recorded one.
+    given as recorded; `fork_turn` is the first turn at which changes count. `present` is a port of tests only: it may
+    show the agent another value than the recorded one.
     """
 
     analysis: TraceAnalysis
@@ -36,6 +37,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     guards: tuple[Guard, ...] = ()
     later: tuple[Any, ...] = ()
     lane: str = ""
+    fork_turn: int = 0
     script: Script | None = None
     may_execute: frozenset[int] = frozenset()
     present: Present | None = None

@@ -83,7 +83,7 @@ class ToolAnswers:
         value = {"tool": said.name, "arguments": arguments}
         request = Request(kind=TOOL, value=value, locator=_HERE, recorded_id=said.call_id)
         asked = _Asked(said, request, self._gate.look_up(request))
-        stands = self._stand_ins.of(said.name)
+        stands = self._stand_ins.of(said.name) if self._is_past_the_fork(asked) else None
         if stands is None:
             return self._recorded(asked)
         if isinstance(stands, Order):
@@ -92,6 +92,14 @@ class ToolAnswers:
         if isinstance(stands, UsedUp):
             return self._missed(asked, f"its list of {stands.given} values has been used up")
         return self._stands_in(asked, stands)
+
+    def _is_past_the_fork(self, asked: _Asked) -> bool:
+        """Whether stand-ins count for a call: from the step of the fork on."""
+        fork = self._setting.plan.fork
+        if fork is None:
+            return True
+        found = self._found(asked)
+        return self._course.waiting.turns > self._setting.fork_turn if found is None else found.call.step >= fork
 
     def has_run(self, ran: frames.Ran) -> frames.FromParent:
         """What stands in for a tool has run in the cell."""

@@ -6,7 +6,7 @@ guardrails that only their results tell of.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from forensics.core.differences import shown
 from forensics.core.jsonvalue import decode
@@ -20,7 +20,7 @@ from forensics.replay.guards import says_passed
 from forensics.replay.log import Entry, GuardedBy, Told, Turned
 from forensics.replay.nearest import Near
 from forensics.replay.ports import ModelRequest
-from forensics.replay.recorded_answers import PromptDiffersError, RecordedAnswers
+from forensics.replay.recorded_answers import PromptDiffersError
 from forensics.replay.stops import Stopped
 
 if TYPE_CHECKING:
@@ -29,22 +29,31 @@ if TYPE_CHECKING:
 
     from forensics.replay.guard_answers import GuardAnswers
     from forensics.replay.ports import Answerer, ModelAnswer
+    from forensics.replay.recorded_answers import RecordedAnswers
     from forensics.replay.script import RecordedTurn
     from forensics.replay.setting import Course, Setting
 
 _SHOWN_ELSEWHERE = frozenset({StepKind.TOOL_RESULT, StepKind.MODEL})
 
 
+class Answers(NamedTuple):
+    """What answers the model, and the recorded answers, which may be the same."""
+
+    answerer: Answerer
+    recorded: RecordedAnswers
+
+
 class TurnAnswers:
     """The model of one rerun."""
 
-    def __init__(self, setting: Setting, course: Course, answerer: Answerer, guards: GuardAnswers) -> None:
+    def __init__(self, setting: Setting, course: Course, answers: Answers, guards: GuardAnswers) -> None:
         self._setting = setting
         self._course = course
-        self._answerer = answerer
+        self._answerer, self._recorded = answers
         self._guards = guards
         self._fresh = Fresh(setting.rules, {})
         self._messages: dict[str | None, list[dict[str, Any]]] = {}
+        self._again: list[dict[str, Any]] = []
 
     def ask(self, said: frames.AskModel) -> frames.FromParent:
         """The answer to a request."""
@@ -64,7 +73,7 @@ class TurnAnswers:
     def finish(self) -> None:
         """The agent is done: what stands beside its last turn in the record."""
         script = self._setting.script
-        if script is not None and isinstance(self._answerer, RecordedAnswers):
+        if script is not None and not self._recorded.left:
             self._course.log.extend(entry for _, entry in self._beside(script.after))
 
     def _request(self, said: frames.AskModel) -> ModelRequest:
@@ -73,6 +82,7 @@ class TurnAnswers:
             return ModelRequest(tools=said.tools, settings=said.settings, lane=said.lane)
         held = self._messages.setdefault(said.lane, [])
         keep = min(said.keep, len(held))
+        self._again = held[keep:]
         del held[keep:]
         held.extend(said.messages)
         return ModelRequest(messages=held, new=keep, tools=said.tools, settings=said.settings, lane=said.lane)
@@ -95,7 +105,7 @@ class TurnAnswers:
     # the log ---------------------------------------------------------------------------------------------------------
 
     def _log(self, request: ModelRequest, lane: str, answer: ModelAnswer) -> None:
-        recorded = self._answerer.turn if isinstance(self._answerer, RecordedAnswers) else None
+        recorded = None if answer.live else self._recorded.turn
         self._course.log.extend(self._shown(request, lane, recorded))
         self._course.log.append(
             Turned(
@@ -107,11 +117,13 @@ class TurnAnswers:
         )
 
     def _shown(self, request: ModelRequest, lane: str, recorded: RecordedTurn | None) -> list[Entry]:
-        """What a turn was shown beside results, in the order of the record where it is a rebuilt one's."""
+        """What a turn was newly shown beside results; of a rebuilt agent in the order of the record."""
         told: list[Entry] = [
             Told(kind_of(message), lane, content_of(message))
-            for message in _new(request)
-            if message.get("role") not in MODEL_ROLES and kind_of(message) is not StepKind.TOOL_RESULT
+            for number, message in enumerate(_new(request))
+            if not (number < len(self._again) and self._again[number] == message)
+            and message.get("role") not in MODEL_ROLES
+            and kind_of(message) is not StepKind.TOOL_RESULT
         ]
         if recorded is None or self._setting.script is None:
             return told

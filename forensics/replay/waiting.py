@@ -10,16 +10,18 @@ if TYPE_CHECKING:
 
 
 class Waiting:
-    """The calls of the latest turn that were not made yet; and how many calls no turn asked for."""
+    """The calls of the latest turn that were not made yet, how many turns there were, and how many calls no turn asked
+    for.
+    """
 
     def __init__(self) -> None:
         self._calls: list[tuple[int, int, AskedCall]] = []
-        self._turns = self._loose = 0
+        self.turns = self._loose = 0
 
     def turn(self, answer: ModelAnswer) -> None:
         """The model has answered: what it asked for before is asked for no more."""
-        self._calls = [(self._turns, index, call) for index, call in enumerate(answer.calls)]
-        self._turns += 1
+        self._calls = [(self.turns, index, call) for index, call in enumerate(answer.calls)]
+        self.turns += 1
 
     def take(self, said: CallTool) -> tuple[int, int]:
         """Turn and index of a call: by its id, else by what it says, else by its tool; -1 and a number of its own for

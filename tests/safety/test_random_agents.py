@@ -69,7 +69,8 @@ class Agents(RuleBasedStateMachine):
         self.world = World()
         setting = Setting(analysis=prepared.analysis, rules=prepared.rules, plan=prepared.plan)
         script = script_of(prepared.analysis.trace)
-        self.session = Session(setting, RecordedAnswers(script, prepared.plan.modifications))
+        answers = RecordedAnswers(script, prepared.plan.modifications)
+        self.session = Session(setting, answers, answers)
         self.left = list(enumerate(made))
         self.turns = [f"turn {n}" for n in range(len(made))] + ["done"]
         self.over = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from forensics.cli.options import Settings, shared
-from forensics.cli.output import show
+from forensics.cli.output import note, show
 from forensics.cli.progress import working
 
 _EPILOG = """\b
@@ -49,6 +49,15 @@ Exit codes:
     show_default=True,
     help="What happens where no recording answers; live in --mode live alone.",
 )
+@click.option("--endpoint", metavar="URL", help="Where a model is asked, in --mode deterministic and live.")
+@click.option(
+    "--provider",
+    type=click.Choice(["openai-chat", "openai-responses", "anthropic"]),
+    default="openai-chat",
+    show_default=True,
+    help="How that endpoint is spoken to.",
+)
+@click.option("--fork", type=click.IntRange(min=0), metavar="STEP", help="Changes count from this step on.")
 @click.option("--path", metavar="FOLDER", multiple=True, help="Where that code lies.  [default: .]")
 @shared("rules", "policy", "as_of", "input_format", "trace", "limit", "fail_on")
 def command(evidence: str, settings: Settings, **asked: object) -> int:
@@ -62,7 +71,7 @@ def command(evidence: str, settings: Settings, **asked: object) -> int:
     from forensics.core.evidence import Severity
 
     with working(settings):
-        replayed = prepare(evidence, settings.options(), planned(asked)).run()
+        replayed = prepare(evidence, settings.options(), planned(asked)).run(say=lambda told: note(told, settings))
         document = replayed.document()
     show(document, settings)
     return replay_exit_code(replayed, Severity(settings.fail_on))
