@@ -172,8 +172,9 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "class"}, omit_defaults=True, gc=False):
-    """One step. `at` is the recorded time in UTC; no clock is adjusted, the order is causal. `call` and `result` are
-    the steps of the same call; `said` its text as far as the budget goes, `size` the bytes of the whole.
+    """One step. `at` is the recorded time in UTC; no clock is adjusted, the order is causal. `call_id` is the
+    recorded id of the call, `call` and `result` are its steps; `said` is the text as far as the budget goes, `size` the
+    bytes of the whole.
     """
 
     index: int
@@ -185,6 +186,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "class"
     agent: str = ""
     at: str | None = None
     occurrence: str | None = None
+    call_id: str | None = None
     call: int | None = None
     result: int | None = None
     class_: str | None = None

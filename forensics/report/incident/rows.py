@@ -28,6 +28,7 @@ class TimelineRow(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "
     kind: str
     name: str
     occurrence: str | None
+    call_id: str | None
     call: int | None
     result: int | None
     class_: str | None
@@ -65,6 +66,7 @@ def _row(document: ReportDocument, event: Event) -> TimelineRow:
         kind=event.kind,
         name=event.name,
         occurrence=event.occurrence,
+        call_id=event.call_id,
         call=event.call,
         result=event.result,
         class_=event.class_,

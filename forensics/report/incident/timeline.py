@@ -114,6 +114,7 @@ def _events(
             agent=spell_surrogates(step.agent),
             at=moment(analysis.trace.at[step.index]),
             occurrence=None if call is None else call.occurrence,
+            call_id=None if held is None or not held.recorded_id else spell_surrogates(held.recorded_id),
             call=None if call is None else call.step,
             result=None if call is None else call.result_step,
             class_=None if call is None else call.class_,
