@@ -148,6 +148,7 @@ NOT_SHOWN: dict[str, set[str]] = {
     "md": {"id"},
     "terminal": {"id"},
     "sarif": TEXTS,
+    "oscal": TEXTS,
     "junit": TEXTS,
 }
 MARKS = {field: f"mark{number:02}" for number, field in enumerate(FIELDS)}
@@ -228,7 +229,7 @@ def test_csv(text: str, opened: Callable[[str], Opened]) -> None:
 
 
 @each_string
-@pytest.mark.parametrize("form", ["json", "jsonl", "sarif"])
+@pytest.mark.parametrize("form", ["json", "jsonl", "sarif", "oscal"])
 def test_json(form: str, text: str, opened: Callable[[str], Opened]) -> None:
     def strict(said: str) -> Any:
         return json.loads(said, object_pairs_hook=_once, parse_constant=pytest.fail)
