@@ -148,7 +148,7 @@ NOT_SHOWN: dict[str, set[str]] = {
     "md": {"id"},
     "terminal": {"id"},
     "sarif": TEXTS,
-    "oscal": TEXTS,
+    "oscal": {*TEXTS, "trace"},
     "junit": TEXTS,
 }
 MARKS = {field: f"mark{number:02}" for number, field in enumerate(FIELDS)}
