@@ -18,7 +18,7 @@ from forensics.report.html.parts import (
 )
 from forensics.report.html.words import AGAIN, known, named, step, steps, tool
 from forensics.report.markup import Markup, el, join, quoted
-from forensics.report.terminal_effects import MARKS, moment
+from forensics.report.terminal_effects import mark, moment
 from forensics.report.terminal_page import plural
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _likeness(one: ReportTool) -> object:
 
 def _tool(document: ReportDocument, found: list[ReportTool]) -> Markup:
     one, calls = found[0], sum(tool.calls for tool in found)
-    marks = "".join(MARKS.get(label, "") for label in one.labels)
+    marks = mark(one.labels)
     runs = f" in {len(found):,} runs" if len(found) > 1 else ""
     called = f"called {plural(calls, 'time')}{runs}" if calls else "offered, never called"
     return el(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.report.html.parts import facts, folded, section
+from forensics.report.html.parts import facts, section
 
 if TYPE_CHECKING:
     from forensics.report.markup import Markup
@@ -29,5 +29,5 @@ _WORDS = {
 
 
 def words() -> Markup:
-    """The words of this report, folded up."""
-    return section("words", "What the words mean", folded("Words of this report", facts(*_WORDS.items())))
+    """The words of this report."""
+    return section("words", "What the words mean", facts(*_WORDS.items()))

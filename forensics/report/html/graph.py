@@ -8,7 +8,7 @@ from forensics.report.graph_document import check_limit
 from forensics.report.graph_words import title
 from forensics.report.html.page import page
 from forensics.report.html.timeline import STEPS, Drawing, timeline, timeline_data
-from forensics.report.html.words import command
+from forensics.report.html.words import Inspecting, command
 from forensics.report.incident.documents import Edge, Event, Lane, Thread, ThreadUse
 from forensics.report.markup import el
 
@@ -48,9 +48,14 @@ def _drawing(document: GraphDocument) -> Drawing:
         events=events,
         edges=[Edge(source=e.source, target=e.target, kind=e.kind, basis=e.basis) for e in document.edges],
         threads=_threads(document),
-        inspect=command("forensics", "inspect", document.evidence[document.trace.evidence].name),
+        inspect=_inspecting(document),
         start=None if document.slice is None else document.slice.step,
     )
+
+
+def _inspecting(document: GraphDocument) -> Inspecting | None:
+    line = command("forensics", "inspect", document.evidence[document.trace.evidence].name)
+    return Inspecting(line) if line is not None and len(document.evidence) == 1 else None
 
 
 def _lane(step: GraphStepRow) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forensics.report.html.parts import at, facts, folded, place, row, section, share, statement, table
-from forensics.report.html.words import AGAIN, command, named, step, tool
+from forensics.report.html.words import AGAIN, Inspecting, command, named, step, tool
 from forensics.report.markup import Markup, el, join, quoted
 from forensics.report.terminal_page import plural
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from forensics.report.documents import ReasonRow
-    from forensics.report.incident.documents import EffectRow, ReportDocument, ReportFinding, TraceVerdict
+    from forensics.report.incident.documents import EffectRow, ReportDocument, ReportFinding, TraceVerdict, VerdictBox
     from forensics.report.markup import Child
 
 _HARM = tuple(AGAIN)
@@ -63,17 +63,28 @@ def verdict(document: ReportDocument) -> Markup:
         "Verdict: may it be run again?",
         el(
             "div",
-            el("p", box.statement.text, class_="word"),
-            None if of is None or len(box.traces) == 1 else el("p", of.statement.text),
+            *_said(box, of),
             facts(
                 *(_decided(document, of) if of is not None else ()),
                 ("Read", f"{share(box.coverage)}; {share(box.cleared)}"),
                 ("Exit code", f"{box.exit_code} of forensics audit on this evidence"),
             ),
+            el("p", el("a", "What these words mean", href="#words"), class_="small"),
             class_=f"verdict {look}",
         ),
         _reasons(of) if of is not None and len(box.traces) == 1 else _runs(document),
     )
+
+
+def _said(box: VerdictBox, of: TraceVerdict | None) -> Iterator[Markup]:
+    """The verdict in a few words, then what it means."""
+    if of is None or len(box.traces) > 1:
+        yield el("p", box.statement.text, class_="word")
+        yield el("p", "" if of is None else of.statement.text)
+        return
+    word, _, meaning = of.statement.text.partition(": ")
+    yield el("p", word, class_="word")
+    yield el("p", meaning[:1].upper() + meaning[1:])
 
 
 def _decided(document: ReportDocument, of: TraceVerdict) -> Iterator[tuple[str, Child]]:
@@ -86,19 +97,25 @@ def _decided(document: ReportDocument, of: TraceVerdict) -> Iterator[tuple[str, 
     yield "If it ran again", _again(document, of.trace)
     yield "Stands out", _loud(document)
     if by is not None and by.locator is not None:
-        yield "Proved at", join(place(by.locator, document.custody.inputs), _shown_by(document, by.step))
-    yield "What to do", of.advice
+        yield "Proved at", join(place(by.locator, document.custody.inputs), _shown_by(document, of.trace, by.step))
+    yield "What to do", of.advice or None
 
 
-def _shown_by(document: ReportDocument, index: int | None) -> Markup | None:
-    line = inspecting(document)
-    return None if line is None or index is None else join("; to see it: ", el("code", f"{line} --step {index}"))
+def _shown_by(document: ReportDocument, trace: int, index: int | None) -> Markup | None:
+    shows = inspecting(document, trace)
+    return None if shows is None or index is None else join("; to see it: ", el("code", shows.step(index)))
 
 
-def inspecting(document: ReportDocument) -> str | None:
-    """The command that shows steps of the evidence; None where there is more than one, or a name is no plain text."""
-    inputs = document.custody.inputs
-    return command("forensics", "inspect", inputs[0].name) if len(inputs) == 1 else None
+def inspecting(document: ReportDocument, trace: int) -> Inspecting | None:
+    """The command that shows a step of a trace, and the number by which steps are less where its evidence stands alone.
+
+    None for a file in an archive, which has no name of its own, and where the name is no plain text.
+    """
+    evidence = document.traces[trace].evidence
+    row = document.custody.inputs[evidence]
+    line = command("forensics", "inspect", row.name) if row.member_sha256 is None else None
+    before = min(one.first_step for one in document.traces if one.evidence == evidence)
+    return None if line is None else Inspecting(line, before)
 
 
 def _at(index: int | None) -> Markup | None:
@@ -110,25 +127,28 @@ def _evidence_of(document: ReportDocument, index: int) -> str:
 
 
 def _again(document: ReportDocument, trace: int) -> Markup | None:
-    """What each act of the run would do once more, the worst first."""
-    groups: dict[tuple[int, ...], EffectRow] = {}
+    """What each act of the run would do once more, the worst first; the same on the same thing stands once."""
+    groups: dict[tuple[str, str, str], list[EffectRow]] = {}
     for effect in document.effects.rows:
         if effect.trace == trace:
-            groups.setdefault(tuple(effect.alike), effect)
+            on = "" if effect.target is None else effect.target.value
+            groups.setdefault((effect.effect, effect.tool, on), []).append(effect)
     if not groups:
-        return None
-    found = sorted(groups.values(), key=lambda one: (_HARM.index(one.effect), one.step))
-    told = [el("li", *_act(one)) for one in found[:_ACTS]]
+        return join("No call of it is known or feared to change anything.")
+    found = sorted(groups.values(), key=lambda group: (_HARM.index(group[0].effect), group[0].step))
+    told = [el("li", *_act(group)) for group in found[:_ACTS]]
     more = el("li", f"and {len(found) - _ACTS:,} more, in the table of effects") if len(found) > _ACTS else None
     return el("ul", *told, more)
 
 
-def _act(effect: EffectRow) -> Iterator[Markup | str]:
-    yield tool(effect.tool)
-    if effect.target is not None:
-        yield join(" on ", quoted(named(effect.target.value)))
-    yield f" {AGAIN[effect.effect]}"
-    yield at(effect.alike) or ""
+def _act(group: Sequence[EffectRow]) -> Iterator[Markup | str]:
+    first = group[0]
+    yield tool(first.tool)
+    if first.target is not None:
+        yield join(" on ", quoted(named(first.target.value)))
+    yield f" {AGAIN[first.effect]}"
+    yield f", {len(group):,} times" if len(group) > 1 else ""
+    yield at([one.step for one in group]) or ""
 
 
 def _loud(document: ReportDocument) -> Markup | None:

@@ -81,10 +81,10 @@ def statement(one: Statement, *, rule: bool = True) -> Markup:
         " ",
         known(one.basis),
         at(one.steps),
-        None if one.rule is None or not rule else el("span", f" Rule: {one.rule}.", class_="quiet small"),
+        None if one.rule is None or not rule else el("span", f" Rule: {one.rule.rstrip('.')}.", class_="quiet small"),
         None
         if not one.alternatives
-        else el("span", f" Otherwise: {'; '.join(one.alternatives)}.", class_="quiet small"),
+        else el("span", f" Otherwise: {'; '.join(one.alternatives).rstrip('.')}.", class_="quiet small"),
     )
 
 

@@ -87,6 +87,8 @@ def _contents(document: ReportDocument) -> Markup:
 def _timelines(document: ReportDocument, drawings: Sequence[Drawing]) -> Markup:
     """The run that a reader wants first, then the others, folded up."""
     main = main_trace(document)
+    if not drawings:
+        return section("timeline", "Timeline", el("p", "No step was read."))
     if len(drawings) == 1:
         return section("timeline", "Timeline", timeline(drawings[0]))
     ordered = sorted(enumerate(drawings), key=lambda one: one[0] != main)
@@ -108,7 +110,7 @@ def _drawings(document: ReportDocument) -> list[Drawing]:
     full = document.contents.level == "full"
     room = None if full else max(_LEAST_ROOM, _ROOM // max(len(time.events), 1))
     return [
-        Drawing(f"t{n}", lanes[n], events[n], edges[n], threads[n], noted[n], inspecting(document), room=room)
+        Drawing(f"t{n}", lanes[n], events[n], edges[n], threads[n], noted[n], inspecting(document, n), room=room)
         for n in range(count)
     ]
 

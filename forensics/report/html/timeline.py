@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forensics.core.sanitise import html_text
-from forensics.report.html.words import kind, named, where
+from forensics.report.html.words import Inspecting, kind, named, where
 from forensics.report.markup import Markup, el, join
-from forensics.report.terminal_effects import MARKS, moment
+from forensics.report.terminal_effects import mark, moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -43,7 +43,7 @@ class Drawing(NamedTuple):
     edges: Sequence[Edge]
     threads: Sequence[Thread]
     noted: Sequence[ReportFinding] = ()
-    inspect: str | None = None
+    inspect: Inspecting | None = None
     start: int | None = None
     room: int | None = None
 
@@ -54,6 +54,8 @@ class Drawing(NamedTuple):
 def timeline(drawing: Drawing) -> Markup:
     """The place where the script draws, and the tables."""
     place = el("div", id=drawing.id, class_="timeline", hidden=True, data_legend=_LINES, data_keys=_KEYS)
+    if not drawing.events:
+        return el("p", "No step was read.")
     return join(place, el("p", _SIGNS, class_="quiet small"), *_tables(drawing))
 
 
@@ -91,7 +93,7 @@ def _table(events: Sequence[Event], because: dict[int, list[tuple[str, int]]], t
 def _row(event: Event, because: list[tuple[str, int]], said: str) -> Markup:
     what = f"{kind(event.kind)} {event.occurrence}" if event.occurrence else kind(event.kind)
     bad = event.kind == "tool_result" and event.outcome not in (None, "recorded")
-    marks = "".join(MARKS.get(label, "") for label in event.labels)
+    marks = mark(event.labels)
     return el(
         "tr",
         el("th", str(event.index), scope="row"),
@@ -156,7 +158,7 @@ def timeline_data(drawing: Drawing) -> dict[str, Any]:
     shown = {event.index for event in drawing.events[:STEPS]}
     return {
         "id": drawing.id,
-        "inspect": drawing.inspect,
+        "inspect": drawing.inspect,  # null, or the command and where the numbers of steps begin
         "start": drawing.start,
         "lanes": [[lane.kind, named(lane.name) or lane.kind] for lane in lanes],
         "steps": [_step(event, lane_of[event.lane], words) for event in drawing.events[:STEPS]],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from forensics.core.sanitise import one_line, visible
 from forensics.report.markup import el, quoted
@@ -84,6 +84,17 @@ def where(place: Place) -> str:
 
 def _bytes(offset: int, length: int | None) -> str:
     return f"bytes {offset} to {offset + length - 1}" if length else f"from byte {offset} on"
+
+
+class Inspecting(NamedTuple):
+    """A command that shows a step; steps are numbered from `before` on."""
+
+    line: str
+    before: int = 0
+
+    def step(self, index: int) -> str:
+        """The command for one step."""
+        return f"{self.line} --step {index - self.before}"
 
 
 def command(*arguments: str) -> str | None:

@@ -443,7 +443,8 @@
 
     bytes(step) {
       const found = [make("h4", {}, "The bytes it came from"), make("p", { class: "where" }, text(step.index, WHERE))];
-      if (this.data.inspect) found.push(make("pre", {}, `${this.data.inspect} --step ${step.index}`));
+      const [command, before] = this.data.inspect ?? [];
+      if (command) found.push(make("pre", {}, `${command} --step ${step.index - before}`));
       return found;
     }
 
