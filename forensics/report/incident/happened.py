@@ -14,7 +14,7 @@ from forensics.report.terminal_page import plural, short
 from forensics.report.terminal_verdict import flow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from forensics.analysis.run import TraceAnalysis
     from forensics.report.incident.documents import EffectRow, ReportFinding, Statement, VerdictBox
@@ -40,7 +40,7 @@ def happened(
     told = [
         *_who(material),
         *_asked(material),
-        *_acts(effects),
+        *_acts(effects, {n for n, trace in enumerate(material.traces) if trace.rerun_of is not None}),
         *_values(material),
         *_loud(findings),
         *_reruns(material),
@@ -86,15 +86,16 @@ def _asked(material: Material) -> Iterator[Statement]:
                 yield recorded(f"It was asked: “{short(said, _QUOTE)}”", steps=[trace.first_step + row])
 
 
-def _acts(effects: Sequence[EffectRow]) -> Iterator[Statement]:
-    """The effects that do most harm, those with equal arguments together."""
+def _acts(effects: Sequence[EffectRow], reruns: Container[int]) -> Iterator[Statement]:
+    """The effects that do most harm, those with equal arguments together, and those of a rerun named as such."""
     groups: dict[tuple[int, ...], EffectRow] = {}
     for row in effects:
         groups.setdefault(tuple(row.alike), row)
     told = sorted(groups.values(), key=lambda row: (_HARM.index(row.effect), -len(row.alike), row.step))
     shown = sorted(told[:_EFFECTS], key=lambda row: row.step)
     for row in shown:
-        yield derived(_act(row), ", ".join(row.rules), steps=row.alike)
+        where = "In a rerun of it, " if row.trace in reruns else ""
+        yield derived(f"{where}{_act(row)}", ", ".join(row.rules), steps=row.alike)
     if len(told) > _EFFECTS:
         rest = [row.step for row in told[_EFFECTS:]]
         more = f"{len(rest)} more kinds of act of {len(told)} changed something or may have"

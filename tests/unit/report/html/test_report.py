@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from forensics.api import examine
+from forensics.report.html.opening import inspecting
 from forensics.report.html.report import report_html
+from forensics.report.html.words import Inspecting
+from forensics.report.incident.compose import ReportOptions, report_document
 from forensics.report.incident.content import Level
 from forensics.report.incident.documents import Suppressed
 
 from .conftest import ROOT, Page
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .conftest import Report
 
 SAMPLES = sorted(
@@ -106,10 +112,7 @@ def test_what_is_beyond_a_page_is_said(report: Report) -> None:
     assert "Steps 4,900 to 4,999 as a table" in text
 
 
-def test_evidence_that_can_not_be_read_gives_a_page_too(report: Report, tmp_path: Any) -> None:
-    from forensics.api import examine
-    from forensics.report.incident.compose import ReportOptions, report_document
-
+def test_evidence_that_can_not_be_read_gives_a_page_too(tmp_path: Path) -> None:
     path = tmp_path / "noise.bin"
     path.write_bytes(b"\x00\x01noise" * 50)
     examined = examine([path])
@@ -117,3 +120,32 @@ def test_evidence_that_can_not_be_read_gives_a_page_too(report: Report, tmp_path
     text = Page(report_html(document)).text
     assert "Nothing could be told: no trace could be read" in text
     assert "noise.bin" in text
+    assert "1 of 1 inputs could not be read: nothing is known of them." in text
+    assert text.count("No step was read.") == 1
+
+
+def test_a_command_counts_steps_as_the_evidence_alone_does() -> None:
+    first, second = ROOT / "samples" / "pager.json", ROOT / "samples" / "parallel.anthropic.json"
+    examined = examine([first, second])
+    document = report_document(examined.examined, examined.policy, examined.rules.digest, 1, ReportOptions())
+    commands = [inspecting(document, n) for n in range(2)]
+    assert commands == [
+        Inspecting("forensics inspect pager.json", 0),
+        Inspecting("forensics inspect parallel.anthropic.json", document.traces[1].first_step),
+    ]
+    decided = document.verdict.traces[1].decided_by
+    assert decided is not None
+    assert decided.step is not None
+    assert commands[1] is not None
+    assert commands[1].step(decided.step) == "forensics inspect parallel.anthropic.json --step 5"
+
+
+def test_equal_acts_stand_together_in_the_box(report: Report) -> None:
+    rows: list[dict[str, Any]] = []
+    for n in range(9):
+        call = {"type": "tool_call", "call_id": f"c{n}", "name": "add_note", "args": {"text": f"note {n}"}}
+        rows += [call, {"type": "tool_result", "call_id": f"c{n}", "result": "ok"}]
+    text = Page(report_html(report(rows))).text
+    box = text[text.index("If it ran again") : text.index("Proved at")]
+    assert box.count("add_note") == 1
+    assert ", 9 times" in box
