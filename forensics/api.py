@@ -84,9 +84,11 @@ class Examination(msgspec.Struct, frozen=True):
         """What was found out about each trace, over all evidences."""
         return tuple(a for one in self.examined for a in one.analyses)
 
-    def audit(self) -> AuditDocument:
-        """The audit document."""
-        return audit_document(self.examined, self.policy, self.rules.digest)
+    def audit(self, *, at_once: bool = True) -> AuditDocument:
+        """The audit document. Where not `at_once`, its rows of calls and handles are made when they are asked for, so
+        that a long trace needs no memory for those that nobody shows; only our own renderers read such a document.
+        """
+        return audit_document(self.examined, self.policy, self.rules.digest, at_once=at_once)
 
     def inspection(self) -> InspectionDocument:
         """The inspection document."""

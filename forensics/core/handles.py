@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import overload
 
@@ -72,6 +73,7 @@ class Handles(Sequence[Handle]):
         self._branch = array("i")
         self._uses = _Uses()
         self._order = array("i")
+        self._by_call = array("i")
 
     def __len__(self) -> int:
         return len(self._step)
@@ -107,6 +109,21 @@ class Handles(Sequence[Handle]):
         placed = sorted(step << _NUMBER_BITS | number for number, step in enumerate(self._step))
         self._order = array("i", [one & _NUMBER for one in placed])
         self._uses.close(len(self))
+        called = sorted(call << _NUMBER_BITS | at for at, call in enumerate(self._calls_in_order()))
+        self._by_call = array("i", [one & _NUMBER for one in called])
+
+    def _calls_in_order(self) -> Iterator[int]:
+        return (self._call[number] for number in self._order)
+
+    def minted_by(self, call: int) -> list[str]:
+        """The values that a call minted, by their steps."""
+        begin = bisect_left(self._by_call, call, key=self._call_at)
+        end = bisect_right(self._by_call, call, key=self._call_at)
+        numbers = (self._order[at] for at in self._by_call[begin:end])
+        return [self._values[number] for number in numbers if self.kind(number) != REFERENCE]
+
+    def _call_at(self, at: int) -> int:
+        return self._call[self._order[at]]
 
     @overload
     def __getitem__(self, at: int) -> Handle: ...

@@ -44,6 +44,7 @@ from forensics.report.documents import (
     UseRow,
     VerdictRow,
 )
+from forensics.report.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,8 +129,12 @@ def _numbers_of_repeated(traces: Sequence[Calls]) -> dict[tuple[int, int], int]:
     return found
 
 
-def audit_document(examined: Sequence[Examined], policy: Policy, rules_digest: str) -> AuditDocument:
-    """The audit document of these evidences."""
+def audit_document(
+    examined: Sequence[Examined], policy: Policy, rules_digest: str, *, at_once: bool = True
+) -> AuditDocument:
+    """The audit document of these evidences; its calls and handles as lists or, where not `at_once`, each made when it
+    is asked for.
+    """
     numbering = Numbering(examined)
     return AuditDocument(
         schema=AUDIT,
@@ -138,7 +143,7 @@ def audit_document(examined: Sequence[Examined], policy: Policy, rules_digest: s
         rules=Digest(digest=rules_digest),
         evidence=[evidence_row(one) for one in examined],
         counts=counts_row(examined, numbering),
-        traces=[trace_row(a, numbering) for one in examined for a in one.analyses],
+        traces=[trace_row(a, numbering, at_once=at_once) for one in examined for a in one.analyses],
         findings=finding_rows(examined, numbering),
     )
 
@@ -210,7 +215,7 @@ def _is_a_record(gap: Gap) -> bool:
 def counts_row(examined: Sequence[Examined], numbering: Numbering) -> CountsRow:
     """The counts over all evidences."""
     readings = [one.reading.counts for one in examined if one.reading is not None]
-    calls = [call for one in examined for a in one.analyses for call in a.trace.calls]
+    traces = [a.trace.calls for one in examined for a in one.analyses]
 
     def total(field: str) -> int:
         return sum(getattr(r, field) for r in readings)
@@ -226,10 +231,10 @@ def counts_row(examined: Sequence[Examined], numbering: Numbering) -> CountsRow:
         roots=total("roots"),
         model_calls=total("model_calls"),
         branches=total("branches"),
-        tool_calls=sum(call.boundary in _TOOLS and call.again_of < 0 for call in calls),
+        tool_calls=sum(call.boundary in _TOOLS and call.again_of < 0 for calls in traces for call in calls),
         tool_results=total("tool_results"),
-        paired=sum(call.result_step >= 0 and _has_one_result(call) for call in calls),
-        unanswered=[numbering.name(c) for c in calls if c.absence is Absence.UNANSWERED],
+        paired=sum(call.result_step >= 0 and _has_one_result(call) for calls in traces for call in calls),
+        unanswered=[numbering.name(c) for calls in traces for c in calls if c.absence is Absence.UNANSWERED],
         orphan_results=[spell_surrogates(x) for r in readings for x in r.orphan_results],
         missing_spans=[x for r in readings for x in r.missing_spans],
         input_tokens=total("input_tokens"),
@@ -244,11 +249,14 @@ def _has_one_result(call: Call) -> bool:
 # one trace -----------------------------------------------------------------------------------------------------------
 
 
-def trace_row(analysis: TraceAnalysis, numbering: Numbering) -> TraceRow:
-    """One trace of the document."""
+def trace_row(analysis: TraceAnalysis, numbering: Numbering, *, at_once: bool = True) -> TraceRow:
+    """One trace of the document; `at_once` as for the document."""
     trace, first = analysis.trace, numbering.first(analysis)
-    rows = call_rows(analysis, numbering)
-    again = {row for row, call in enumerate(trace.calls) if call.again_of >= 0}
+    rows = CallRows(analysis, numbering)
+    again = sorted(row for row, of in trace.calls.rare("again_of").items() if of >= 0)
+    asked = [row for row in range(len(rows)) if row not in frozenset(again)] if again else range(len(rows))
+    calls = Rows(len(asked), lambda number: rows[asked[number]])
+    handles = Rows(len(analysis.handles), lambda number: handle_row(analysis.handles[number], analysis, first))
     return TraceRow(
         id=spell_surrogates(trace.id),
         evidence=trace.places.evidence,
@@ -257,11 +265,11 @@ def trace_row(analysis: TraceAnalysis, numbering: Numbering) -> TraceRow:
         steps=len(trace),
         first_step=first,
         tools=[tool_row(t) for t in analysis.tools],
-        calls=[call for row, call in enumerate(rows) if row not in again] if again else rows,
-        handles=[handle_row(h, analysis, first) for h in analysis.handles],
+        calls=list(calls) if at_once else calls,
+        handles=list(handles) if at_once else handles,
         verdict=verdict_row(analysis.verdict, first),
         rerun_of=_rerun_of(analysis, first),
-        executed_again=[rows[row] for row in sorted(again)],
+        executed_again=[rows[row] for row in again],
         also_in=[spell_surrogates(name) for name in trace.also_in],
     )
 
@@ -329,13 +337,21 @@ def decision(call: Call) -> str:
     return "inject"
 
 
-def call_rows(analysis: TraceAnalysis, numbering: Numbering) -> list[CallRow]:
-    """Every call of a trace; the names of a class are worked out once a class."""
-    minted: dict[int, list[str]] = {}
-    for call, value in analysis.handles.minted_values():
-        minted.setdefault(call, []).append(spell_surrogates(value))
-    classes = analysis.calls.each(_class_names)
-    return [call_row(analysis, row, numbering, names, minted.get(row, [])) for row, names in enumerate(classes)]
+class CallRows:
+    """Every call of a trace by its row, made when it is asked for; the names of a class are worked out once a class."""
+
+    def __init__(self, analysis: TraceAnalysis, numbering: Numbering) -> None:
+        self._analysis = analysis
+        self._numbering = numbering
+        self._names = [_class_names(kind) for kind in analysis.calls.kinds]
+
+    def __len__(self) -> int:
+        return len(self._analysis.trace.calls)
+
+    def __getitem__(self, row: int) -> CallRow:
+        names = self._names[self._analysis.calls.numbers[row]]
+        minted = [spell_surrogates(value) for value in self._analysis.handles.minted_by(row)]
+        return call_row(self._analysis, row, self._numbering, names, minted)
 
 
 class _ClassNames(NamedTuple):

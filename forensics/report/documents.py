@@ -4,6 +4,7 @@ from them, so a document and its schema can't part.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -263,15 +264,15 @@ class TraceRow(Document, frozen=True):
     steps: int
     first_step: int
     tools: list[ToolRow]
-    calls: list[CallRow]
-    handles: list[HandleRow]
+    calls: Sequence[CallRow]
+    handles: Sequence[HandleRow]
     verdict: VerdictRow
     rerun_of: RerunOf | None = None
     executed_again: list[CallRow] = []
     also_in: list[str] = []
 
     @property
-    def executions(self) -> list[CallRow]:
+    def executions(self) -> Sequence[CallRow]:
         """Every call, in the order of the steps, those executed again included."""
         if not self.executed_again:
             return self.calls

@@ -8,16 +8,32 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.jsonvalue import strict_value
+from forensics.report.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 PRETTY_LIMIT = 1_000_000  # bytes of the compact form; above it nobody reads the document by eye
 
-_encoder = msgspec.json.Encoder()
-# What JSON allows in a string and a terminal may act on: DEL, C1, bidirectional and zero-width characters.
+
+def _plain(value: object) -> object:
+    """Rows that are made one by one, encoded one by one: none is kept."""
+    if not isinstance(value, Rows):
+        raise NotImplementedError
+    text = bytearray(b"[")
+    for row in value:
+        text += _encoder.encode(row)
+        text += b","
+    text[max(len(text) - 1, 1) :] = b"]"
+    return msgspec.Raw(text)
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_plain)
+# What JSON allows in a string and a terminal may act on, in UTF-8: DEL, C1, bidirectional and zero-width characters
+# (U+007F-9F AD 61C 180E 200B-200F 2028-202E 2060-206F FEFF FFF9-FFFB E0000-E0FFF).
 _ACTS = re.compile(
-    "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
+    rb"\x7f|\xc2[\x80-\x9f\xad]|\xd8\x9c|\xe1\xa0\x8e|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]"
+    rb"|\xef\xbb\xbf|\xef\xbf[\xb9-\xbb]|\xf3\xa0[\x80-\xbf]{2}"
 )
 
 
@@ -38,12 +54,10 @@ def compact(document: object) -> bytes:
     try:
         data = _encoder.encode(document)
     except UnicodeEncodeError:  # a lone surrogate that nobody spelled out
-        data = _encoder.encode(strict_value(msgspec.to_builtins(document)))
-    if data.isascii() and b"\x7f" not in data:
-        return data
-    return _ACTS.sub(_escape, data.decode()).encode()
+        data = _encoder.encode(strict_value(msgspec.to_builtins(document, enc_hook=list)))
+    return _ACTS.sub(_escape, data) if _ACTS.search(data) else data
 
 
-def _escape(match: re.Match[str]) -> str:
-    units = match.group().encode("utf-16-be")
-    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+def _escape(match: re.Match[bytes]) -> bytes:
+    units = match.group().decode().encode("utf-16-be")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2)).encode()

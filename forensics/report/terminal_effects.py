@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from hashlib import blake2b
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from forensics.analysis.reruns import NO_RESULT
+from forensics.core.handles import REFERENCE
 from forensics.report.terminal_page import Span, cells, name, plural, short, value
 from forensics.report.terminal_verdict import flow
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from forensics.report.documents import CallRow, ToolRow, TraceRow
     from forensics.report.terminal_page import Page
 
@@ -34,18 +39,18 @@ def moment(at: str | None) -> str:
 def effects(page: Page, trace: TraceRow) -> None:
     """Each write with time, target, handle, outcome and how often; equal calls stand together."""
     held = _held_back(trace)
-    groups = _alike([call for call in trace.executions if call.effect != "none" and call.step not in held])
+    told, count = _alike(call for call in trace.executions if call.effect != "none" and call.step not in held)
     page.title("What took effect")
-    if not groups:
+    if not told:
         why = (
             "no call of this rerun was really run"
             if held
             else "no call of this run is known or feared to change anything"
         )
         page.line(f"nothing: {why}", first="  ")
-    for group in groups[:_MOST]:
+    for group in told:
         _effect(page, group)
-    page.more(len(groups) - _MOST)
+    page.more(count - _MOST)
 
 
 def _held_back(trace: TraceRow) -> frozenset[int]:
@@ -54,12 +59,16 @@ def _held_back(trace: TraceRow) -> frozenset[int]:
     return frozenset(repeat.step for repeat in did if not repeat.executed and repeat.did != NO_RESULT)
 
 
-def _alike(calls: list[CallRow]) -> list[list[CallRow]]:
-    groups: dict[tuple[str, str], list[CallRow]] = {}
+def _alike(calls: Iterable[CallRow]) -> tuple[list[list[CallRow]], int]:
+    """The first groups of equal calls, and how many groups there are."""
+    groups: dict[bytes, list[CallRow] | None] = {}
     for call in calls:
-        key = (call.tool, json.dumps(call.arguments, sort_keys=True, default=str))
-        groups.setdefault(key, []).append(call)
-    return list(groups.values())
+        key = f"{call.tool}\n{json.dumps(call.arguments, sort_keys=True, default=str)}"
+        digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        group = groups.setdefault(digest, [] if len(groups) < _MOST else None)
+        if group is not None:
+            group.append(call)
+    return [group for group in groups.values() if group is not None], len(groups)
 
 
 def _effect(page: Page, group: list[CallRow]) -> None:
@@ -179,7 +188,8 @@ def handles(page: Page, trace: TraceRow) -> None:
     if not trace.handles:
         return
     page.title("Handles")
-    shown = sorted(trace.handles, key=lambda handle: handle.kind == "reference")
-    for handle in shown[:_HANDLES]:
+    minted = (handle for handle in trace.handles if handle.kind != REFERENCE)
+    read = (handle for handle in trace.handles if handle.kind == REFERENCE)
+    for handle in islice(chain(minted, read), _HANDLES):
         page.line(*flow(trace, handle), Span(f" ({handle.kind})", "dim"), first="  ", rest="    ")
-    page.more(len(shown) - _HANDLES)
+    page.more(len(trace.handles) - _HANDLES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 from forensics.report.terminal_page import Span, cells, name, plural, short
@@ -78,21 +79,30 @@ def verdict_line(page: Page, document: Head, trace: TraceRow) -> None:
 
 def deciding(trace: TraceRow) -> ReasonRow:
     """The reason that says most: what refuses even an injecting rerun, then the call that does the most harm."""
-    calls = {call.step: call for call in trace.executions}
+    reasons = trace.verdict.policies.inject.reasons or trace.verdict.reasons
+    steps = {reason.step for reason in reasons}
+    effects = {call.step: call.effect for call in trace.executions if call.step in steps}
 
     def weight(reason: ReasonRow) -> tuple[bool, int]:
-        call = None if reason.step is None else calls.get(reason.step)
-        return (reason.code == "unvouched", len(_HARM) if call is None else _HARM[call.effect])
+        effect = None if reason.step is None else effects.get(reason.step)
+        return (reason.code == "unvouched", len(_HARM) if effect is None else _HARM[effect])
 
-    return min(trace.verdict.policies.inject.reasons or trace.verdict.reasons, key=weight)
+    return min(reasons, key=weight)
 
 
-def _call_at(trace: TraceRow, step: int | None) -> CallRow | None:
-    return next((call for call in trace.executions if call.step == step), None)
+def call_at(trace: TraceRow, step: int | None) -> CallRow | None:
+    """The call that was asked for in the step of this number; calls stand in the order of their steps."""
+    calls = trace.executions
+    at = len(calls) if step is None else bisect_left(calls, step, key=_step_of)
+    return calls[at] if at < len(calls) and calls[at].step == step else None
+
+
+def _step_of(call: CallRow) -> int:
+    return call.step
 
 
 def _deciding(page: Page, trace: TraceRow, reason: ReasonRow) -> None:
-    call = _call_at(trace, reason.step)
+    call = call_at(trace, reason.step)
     if call is None:
         where = "" if reason.step is None else f"step {reason.step}, "
         page.field("decided by", f"{where}{reason.code}: {short(reason.message, 400)}")
@@ -107,11 +117,23 @@ def _deciding(page: Page, trace: TraceRow, reason: ReasonRow) -> None:
         page.field("", short(reason.message, 400))
     if call.result_preview is not None:
         page.field("it returned", Span(short(call.result_preview, 160), "quote"))
-    for handle in [h for h in trace.handles if h.minted.step == call.result_step][:_FLOWS]:
+    for handle in _handles_of(trace, call)[:_FLOWS]:
         page.field("its handle", *flow(trace, handle))
     others = len(trace.verdict.reasons) - 1
     if others:
         page.field("", Span(f"and {plural(others, 'more reason')} below", "dim"))
+
+
+def _handles_of(trace: TraceRow, call: CallRow) -> Sequence[HandleRow]:
+    """What came with the result of a call; handles stand in the order of their steps."""
+    if call.result_step is None:
+        return ()
+    begin = bisect_left(trace.handles, call.result_step, key=_minted_in)
+    return trace.handles[begin : bisect_right(trace.handles, call.result_step, key=_minted_in)]
+
+
+def _minted_in(handle: HandleRow) -> int:
+    return handle.minted.step
 
 
 def _rests(word: str) -> str:
@@ -132,13 +154,13 @@ def flow(trace: TraceRow, handle: HandleRow) -> list[Span]:
 def _uses(trace: TraceRow, handle: HandleRow, most: int = 12) -> list[str]:
     """Every later place of the value; a branch only where nothing recorded stands in the same step."""
     recorded = {use.step for use in handle.uses if use.role != "branch"}
-    tools = {call.step: call.tool for call in trace.executions}
     out = []
     for use in handle.uses:
         if use.role == "branch" and use.step in recorded:
             continue
         if use.role == "argument":
-            of = f" of {name(tools[use.step])}" if use.step in tools else ""
+            call = call_at(trace, use.step)
+            of = "" if call is None else f" of {name(call.tool)}"
             said = f"argument {short(use.pointer or '', 60)}{of} {use.step}"
         else:
             said = f"{'echo' if use.echo else _ROLES.get(use.role, use.role)} {use.step}"
@@ -186,7 +208,7 @@ def _instead(rerun: TraceRow, original: TraceRow | None, repeat: RepeatRow) -> s
 
 def _minted(rerun: TraceRow, original: TraceRow | None, step: int) -> tuple[list[str], list[str]]:
     """What a call of the rerun minted, and what the same call of the original did."""
-    call = _call_at(rerun, step)
+    call = call_at(rerun, step)
     if call is None or original is None:
         return [], []
     theirs = next((c for c in original.calls if c.occurrence == call.occurrence), None)

@@ -49,7 +49,7 @@ def command(evidence: tuple[str, ...], settings: Settings, **corpus: Any) -> int
 
     with working(settings):
         examination = examine(evidence, settings.options())
-        document = examination.audit()
+        document = examination.audit(at_once=False)
     show(document, settings)
     code = exit_code(examination, Severity(settings.fail_on))
     if code == REFUSED and all(analysis.verdict.cleared for analysis in examination.analyses):
