@@ -53,6 +53,7 @@ class Cell:
     def end(self, grace: float = _GRACE) -> Ending:
         """How the child ended. One that still runs after `grace` seconds is ended now."""
         if self._ended is None:
+            self.channel.finish()
             self._ended = self._watcher.ended(grace)
             self._read_reports()
         ending = self._ended.ending

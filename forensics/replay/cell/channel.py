@@ -6,21 +6,19 @@ the limit or a kind that there is not ends the conversation.
 
 from __future__ import annotations
 
+import socket
 import struct
 import threading
 import time
-from typing import TYPE_CHECKING
+from contextlib import suppress
 
 from forensics.errors import CellFaultError
-
-if TYPE_CHECKING:
-    import socket
 
 MESSAGE, TRIPPED, RAISED = 0, 1, 2
 _HEAD = struct.Struct(">IB")
 _KINDS = frozenset((MESSAGE, TRIPPED, RAISED))
 _CHUNK = 1 << 18
-_REPORTS = 16
+_REPORTS, _LONGEST_REPORT = 16, 1 << 16
 
 
 class Channel:
@@ -70,6 +68,11 @@ class Channel:
         while not self.ended and self.receive(0.0) is not None:
             pass
 
+    def finish(self) -> None:
+        """Say that no more messages come. The other side reads what was sent, and then hears that this one is gone."""
+        with suppress(OSError):  # it is gone itself
+            self._sock.shutdown(socket.SHUT_WR)
+
     def close(self) -> None:
         """Close this side."""
         self.ended = True
@@ -90,7 +93,7 @@ class Channel:
         if len(read) < _HEAD.size:
             return None
         length, kind = _HEAD.unpack_from(read)
-        if length > self._limit or kind not in _KINDS:
+        if length > (self._limit if kind == MESSAGE else _LONGEST_REPORT) or kind not in _KINDS:
             self.ended = True
             read.clear()
             raise CellFaultError("what came out of the cell is no message")

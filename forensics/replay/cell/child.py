@@ -84,9 +84,10 @@ def _highest() -> int:
 def _limit(limits: Limits, *, behind_wall: bool) -> None:
     """Take the limits that a process can set for itself; a child has no right to raise them again."""
     processes = {resource.RLIMIT_NPROC: limits.threads} if behind_wall else {}  # elsewhere it counts the user's others
+    memory = {} if sys.platform == "darwin" else {resource.RLIMIT_AS: limits.memory}  # not to be had there
     table = {
         **processes,
-        resource.RLIMIT_AS: limits.memory,
+        **memory,
         resource.RLIMIT_CPU: limits.cpu_seconds,
         resource.RLIMIT_FSIZE: limits.file,
         resource.RLIMIT_NOFILE: limits.open_files,

@@ -10,6 +10,7 @@ import os
 import select
 import signal
 import socket
+import sys
 import time
 import traceback
 from contextlib import suppress
@@ -36,6 +37,7 @@ def main(line: int, channel: int) -> NoReturn:
     if order is None:
         os._exit(1)
     os.environ.clear()
+    _adopt_orphans()
     start = unpacked(order, Start)
     try:
         shelter = _shelter(start)
@@ -214,6 +216,14 @@ class Watch:
             code = 128 - code
         how: How = forced or ("killed" if code < 0 else _HOW.get(code, "exited"))
         return Ending(how=how, code=abs(code), stdout=said[0], stderr=said[1])
+
+
+def _adopt_orphans() -> None:
+    """Where there is no first process to end them all, what the child leaves behind comes to us."""
+    if sys.platform == "linux":
+        from forensics.replay.cell.wall.kernel import adopt_orphans
+
+        adopt_orphans()
 
 
 def _woken_by_children() -> int:

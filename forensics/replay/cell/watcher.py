@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _ROOT = str(Path(forensics.__file__).resolve().parents[1])
 _STARTING, _ENDING = 30.0, 30.0
+_PYTHON = ("-s", "-P", "-B", "-X", "utf8")  # with our own environment, as isolated as -I, which lets no seed be set
+_ENVIRONMENT = {"PYTHONHASHSEED": "0"}  # sets of texts have one order in every rerun
 _BOOT = """
 import sys
 root, line, channel, *places = sys.argv[1:]
@@ -47,7 +49,6 @@ class Watcher:
         ours, theirs = socket.socketpair()
         channel, far = socket.socketpair()
         self._line = Channel(ours, LIMIT)
-        self._socket = ours
         self.channel = Channel(channel, plan.limits.message)
         with theirs, far:
             try:
@@ -85,10 +86,7 @@ class Watcher:
         self._gone()
 
     def _hang_up(self) -> None:
-        try:
-            self._socket.shutdown(socket.SHUT_WR)
-        except OSError:
-            return  # it has gone already
+        self._line.finish()
 
     def _gone(self) -> str:
         """Wait for the end of the process; the last line of what it said, which is nothing unless it broke."""
@@ -121,8 +119,8 @@ def _process(start: Start, line: int, channel: int) -> subprocess.Popen[bytes]:
     before = bubblewrap.command(start.seen, start.plan.limits.storage) if start.way == "bubblewrap" else []
     places = [place for place in sys.path if os.path.isabs(place)]  # what we can import, the child can
     return subprocess.Popen(  # noqa: S603 - our own interpreter with our own text
-        [*before, sys.executable, "-I", "-B", "-X", "utf8", "-c", _BOOT, _ROOT, str(line), str(channel), *places],
-        env={},
+        [*before, sys.executable, *_PYTHON, "-c", _BOOT, _ROOT, str(line), str(channel), *places],
+        env=_ENVIRONMENT,
         cwd="/",
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -33,7 +33,7 @@ def test_messages_go_both_ways_in_order() -> None:
         for word in (b"one", b"", b"x" * 1_000_000):
             cell.channel.send(word)
         assert [cell.channel.receive(10.0) for _ in range(3)] == [b"> one", b"> ", b"> " + b"x" * 1_000_000]
-    assert cell.end().how == "closed"
+    assert cell.end().how == "returned"  # it heard that no more messages come
 
 
 def test_the_child_inherits_nothing_but_the_channel(monkeypatch: pytest.MonkeyPatch, tried: Try) -> None:
@@ -128,6 +128,23 @@ def test_a_made_up_report_is_no_denial_unless_it_is_well_formed() -> None:
     with open_cell(plan("garbage", struct.pack(">IB", 5, 1) + b"hello")) as cell:
         assert cell.channel.receive(10.0) is None
     assert cell.isolation().denied == ()
+
+
+def test_a_huge_report_is_no_report() -> None:
+    with open_cell(plan("garbage", struct.pack(">IB", 1 << 20, 1) + b"x" * (1 << 20))) as cell:
+        with pytest.raises(CellFaultError, match="no message"):
+            cell.channel.receive(10.0)
+        assert cell.isolation().denied == ()
+
+
+def test_sets_of_texts_have_one_order_in_every_rerun(tried: Try) -> None:
+    assert tried("order").said == tried("order").said
+
+
+def test_what_a_child_leaves_behind_is_ended(tried: Try) -> None:
+    """Without the tripwire and the wall, a process of a session of its own."""
+    orphan = int(tried("orphan", tripwire=False).said[0])
+    assert _gone(orphan)
 
 
 def test_a_huge_message_is_refused_on_either_side(tried: Try) -> None:

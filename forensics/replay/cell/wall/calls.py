@@ -1,5 +1,5 @@
 """Which system calls does a child not have? Those that make processes, reach other ones or other address families,
-change mounts and namespaces, or open parts of the kernel that no agent needs.
+change mounts and namespaces, hold memory past the limits, or open parts of the kernel that no agent needs.
 
 The filter is a second line: what it denies, the namespaces and the missing capabilities mostly deny as well. Alone it
 stands before what no namespace separates (AF_VSOCK, sockets of the file system, keyrings, io_uring), and before fork,
@@ -46,6 +46,12 @@ _NUMBERS: dict[str, tuple[int, int | None]] = {
     "setns": (308, 268),
     "umount2": (166, 39),
     "unshare": (272, 97),
+    # holds memory that no limit counts
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "msgget": (68, 186),
+    "semget": (64, 190),
+    "shmget": (29, 194),
     # keys are kept by user, and no namespace separates them
     "add_key": (248, 217),
     "keyctl": (250, 219),

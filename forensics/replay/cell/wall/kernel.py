@@ -20,7 +20,8 @@ NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = (
 )
 RDONLY, NOSUID, NODEV, NOEXEC, REMOUNT, BIND, REC, PRIVATE = 1, 2, 4, 8, 32, 4096, 16384, 1 << 18
 _DETACH = 2
-_DEATH_SIGNAL, _DUMPABLE, _SECCOMP, _DROP_BOUND, _SECUREBITS, _NO_NEW_PRIVILEGES, _AMBIENT = 1, 4, 22, 24, 28, 38, 47
+_DEATH_SIGNAL, _DUMPABLE, _SECCOMP, _DROP_BOUND, _SECUREBITS = 1, 4, 22, 24, 28
+_SUBREAPER, _NO_NEW_PRIVILEGES, _AMBIENT = 36, 38, 47
 _FILTER_MODE, _CLEAR_ALL, _NO_ROOT_LOCKED = 2, 4, 0b1111
 _CAPABILITY_VERSION = 0x20080522
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
@@ -70,6 +71,11 @@ def raise_loopback() -> None:
 def end_with_parent(signal: int) -> None:
     """Be sent this signal when the thread that made this process ends."""
     _checked(_libc.prctl(_DEATH_SIGNAL, signal, 0, 0, 0), "prctl(PR_SET_PDEATHSIG)")
+
+
+def adopt_orphans() -> None:
+    """Become the parent of what this process's children leave behind."""
+    _checked(_libc.prctl(_SUBREAPER, 1, 0, 0, 0), "prctl(PR_SET_CHILD_SUBREAPER)")
 
 
 def hide_memory() -> None:

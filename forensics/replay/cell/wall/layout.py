@@ -71,15 +71,12 @@ def outermost(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def needed(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """The folders that a child of this interpreter reads: its own, those that we import from, and `paths`."""
-    return (
-        sys.prefix,
-        sys.base_prefix,
-        sys.exec_prefix,
-        sys.base_exec_prefix,
-        *filter(os.path.isabs, sys.path),
-        *paths,
-    )
+    """What a child of this interpreter reads: its own folders, those that we import from (but not a whole home, from
+    which Python imports if it was started there), and `paths`.
+    """
+    own = (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, sys.executable)
+    home = os.path.expanduser("~")
+    return (*own, *(place for place in sys.path if os.path.isabs(place) and place != home), *paths)
 
 
 def layout(home: str, needed: tuple[str, ...], hidden: tuple[str, ...] = HIDDEN) -> Layout:
@@ -102,11 +99,11 @@ def mounted() -> dict[str, str]:
     return points
 
 
-def real_mounts(hidden: tuple[str, ...]) -> tuple[str, ...]:
-    """The mount points below `/` that hold files, outside of what is hidden or made anew; outer ones first."""
+def real_mounts(points: dict[str, str], hidden: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the mount points below `/` that hold files, outside of what is hidden or made anew; outer ones first."""
     away = (*hidden, *OWN)
-    points = {point: kind for point, kind in mounted().items() if point != "/" and kind not in _VIRTUAL}
-    return tuple(sorted(point for point in points if not _in_any(point, away)))
+    real = (point for point, kind in points.items() if point != "/" and kind not in _VIRTUAL)
+    return tuple(sorted(point for point in real if not _in_any(point, away)))
 
 
 def is_virtual(point: str, points: dict[str, str]) -> bool:

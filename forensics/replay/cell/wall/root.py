@@ -28,7 +28,7 @@ class Root:
         self.layers: list[Layer] = []
         self._base = base
         self._options = ",userxattr" if user_namespace else ""
-        self._virtual = mounted()
+        self._points = mounted()
         kernel.mount("tmpfs", base, "tmpfs", _PRIVATE, f"size={storage},nr_inodes={_FILES},mode=755")
         os.mkdir(self.path)
         kernel.mount(self.path, self.path, None, kernel.BIND)
@@ -42,7 +42,7 @@ class Root:
             bare = True
         else:
             bare = False
-            for point in real_mounts(layout.hidden):  # an overlay shows none of the mounts beneath it
+            for point in real_mounts(self._points, layout.hidden):  # an overlay shows none of the mounts beneath it
                 self._cover(point, layout.hidden)
         for place in layout.hidden:
             self._hide(place, layout)
@@ -57,7 +57,7 @@ class Root:
         try:
             self._overlay(place, place)
         except OSError:
-            if any(within(point, place) for point in self._virtual if point != place):
+            if any(within(point, place) for point in self._points if point != place):
                 self._cover_entries(place, hidden)
             else:
                 with suppress(OSError):
@@ -72,7 +72,7 @@ class Root:
                     os.symlink(os.readlink(place), here)
                 elif os.path.isdir(place):
                     os.mkdir(here)
-                    if place not in (*OWN, *hidden) and not is_virtual(place, self._virtual):
+                    if place not in (*OWN, *hidden) and not is_virtual(place, self._points):
                         self._cover(place, hidden)
                 elif os.path.isfile(place):
                     os.close(os.open(here, os.O_CREAT | os.O_WRONLY, 0o600))

@@ -373,3 +373,19 @@ def ask_the_environment_of_all(channel: Channel, _argument: bytes) -> None:
         with contextlib.suppress(OSError):
             told += (process / "environ").read_bytes()
     channel.send(b"read: " + told)
+
+
+def order(channel: Channel, _argument: bytes) -> None:
+    channel.send(repr({f"text {number}" for number in range(100)}).encode())
+
+
+def orphan(channel: Channel, _argument: bytes) -> None:
+    """A process that outlives its parent, in a session of its own; its number is told."""
+    reading, writing = os.pipe()
+    if not os.fork():
+        os.setsid()
+        if process := os.fork():
+            os.write(writing, str(process).encode())
+            os._exit(0)
+        time.sleep(3600)
+    channel.send(os.read(reading, 20))
