@@ -18,6 +18,8 @@ _HOMES = {
     "graph": "forensics.api",
     "load": "forensics.api",
     "match": "forensics.api_match",
+    "run_cases": "forensics.api_cases",
+    "save_case": "forensics.api_cases",
     "to_networkx": "forensics.api",
     "Examination": "forensics.api",
     "Options": "forensics.api",
@@ -46,6 +48,8 @@ __all__ = [
     "graph",
     "load",
     "match",
+    "run_cases",
+    "save_case",
     "to_networkx",
 ]
 
@@ -60,6 +64,7 @@ if TYPE_CHECKING:
         load,
         to_networkx,
     )
+    from forensics.api_cases import run_cases, save_case
     from forensics.api_compare import compare_runs
     from forensics.api_match import match
     from forensics.core.trace import Trace

@@ -32,6 +32,7 @@ _COMMANDS = {
     "match": ("forensics.cli.commands.match", "Say what each request of a rerun would be served, without one."),
     "compare": ("forensics.cli.commands.compare", "Say where two runs part, and why."),
     "verify": ("forensics.cli.commands.verify", "Check an evidence bundle against its manifest."),
+    "case": ("forensics.cli.commands.case", "Keep reruns as regression cases, and run them."),
     "policy": ("forensics.cli.commands.policy", "Draft a policy file, or check one."),
     "rules": ("forensics.cli.commands.rules", "List, show, lint and test rules; explain the codes of findings."),
     "formats": (

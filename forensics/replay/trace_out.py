@@ -1,37 +1,41 @@
 """How is a rerun written down so that it is a trace again? As the plain event log: its own id, what it is a rerun of,
 the plan, and then everything that was shown, said, called and answered, in order.
 
-What happened is told as it happens, as `Happening`s; nothing of the original record that the rerun did not ask for gets
-in. The id is that of the content (no clock, no chance): the same rerun has the same id and the same bytes.
+It is made from the log of the rerun. Where an agent named no messages, what the recorded turn was shown stands there,
+as the rerun served it. No clock and no chance: the same rerun gives the same bytes.
 """
 
 from __future__ import annotations
 
-import hashlib
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from forensics.core.jsonvalue import canonical, strict_value
-from forensics.replay.ports import ModelAnswer
+from forensics.core.jsonvalue import strict_value
+from forensics.core.trace import StepKind
+from forensics.replay.log import Called, Disposition, GuardedBy, Told, Turned
+from forensics.replay.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from forensics.replay.plan import Plan
+    from forensics.replay.log import Entry
+    from forensics.replay.script import Script
 
 SCHEMA = "forensics/rerun-trace/v1"
 NOT_REACHED = "not_reached"
 """The disposition of a call that the model asked for and that the agent never made."""
-_ID_LENGTH = 32
+_BESIDE = frozenset({StepKind.TOOL_RESULT, StepKind.MODEL})
 _Line: TypeAlias = dict[str, Any]
 
 
 class Of(msgspec.Struct, frozen=True, kw_only=True):
-    """What was rerun: the id of the trace, the evidence it stands in by name and SHA-256, and the policy and the rules
-    under which it was cleared.
+    """Which rerun it is (its id and its plan), and of what: the id of the trace, the evidence it stands in by name and
+    SHA-256, and the policy and the rules under which it was cleared.
     """
 
+    rerun: str
+    plan: Plan
     trace: str
     evidence: str
     evidence_sha256: str
@@ -39,69 +43,33 @@ class Of(msgspec.Struct, frozen=True, kw_only=True):
     rules_digest: str = ""
 
 
-class Shown(msgspec.Struct, frozen=True):
-    """What the model was shown that no call returned: `role` is system or user."""
-
-    role: str
-    says: Any
-    lane: str | None = None
-
-
-class Turn(msgspec.Struct, frozen=True):
-    """What the model said, and the calls that it asked for."""
-
-    answer: ModelAnswer
-    lane: str | None = None
-
-
-class Called(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that the agent made, and what it was given: `disposition` says by whom, `outcome` is recorded, failed or
-    denied, and None where nothing was given (the call was refused or missed).
-    """
-
-    name: str
-    arguments: Any
-    disposition: str
-    call_id: str | None = None
-    outcome: str | None = None
-    result: Any = None
-    lane: str | None = None
-
-
 class Ended(msgspec.Struct, frozen=True):
-    """How it ended: with an output, or because of something that stopped it."""
+    """How it ended: with an output, or because of something."""
 
     output: Any = None
-    stopped: str = ""
+    because: str = ""
 
 
-class _Asked(NamedTuple):
-    """A call that the model asked for and that was not made yet: its line, and its arguments as they are compared."""
-
-    line: _Line
-    arguments: bytes
-
-
-Happening: TypeAlias = Shown | Turn | Called | Ended
-
-
-def trace_out(of: Of, plan: Plan, happenings: Iterable[Happening]) -> bytes:
-    """The rerun as a plain event log, one JSON object a line, the first of which says what it is a rerun of."""
-    lines = _lines(happenings)
+def trace_out(of: Of, log: Iterable[Entry], ended: Ended, script: Script) -> bytes:
+    """The rerun as a plain event log, one JSON object a line, the first of which says what it is a rerun of. `script`
+    is that of the recorded run.
+    """
     head = {
-        "type": "rerun",
         "schema": SCHEMA,
         "rerun_of": of.trace,
         "source": {"name": of.evidence, "sha256": of.evidence_sha256},
         "policy": of.policy,
         "rules": of.rules_digest,
-        "mode": plan.mode.value,
-        "plan_sha256": plan.digest,
-        "plan": _written(plan),
+        "mode": of.plan.mode.value,
+        "plan_sha256": of.plan.digest,
+        "plan": _written(of.plan),
     }
-    own = hashlib.sha256(b"".join(map(_line, (head, *lines)))).hexdigest()[:_ID_LENGTH]
-    told = ({"type": line.pop("type"), "trace": own, **line} for line in (head, *lines))
-    return b"".join(_line(one) for one in told)
+    told = _Log(script)
+    for entry in log:
+        told.tell(entry)
+    told.end(ended)
+    lines = [{"type": "rerun", **head}, *({**line, "seq": number} for number, line in enumerate(told.lines))]
+    return b"".join(_line({"type": line.pop("type"), "trace": of.rerun, **line}) for line in lines)
 
 
 def _written(plan: Plan) -> str:
@@ -113,92 +81,95 @@ def _line(value: Any) -> bytes:
     return msgspec.json.encode(strict_value(value)) + b"\n"
 
 
-def _lines(happenings: Iterable[Happening]) -> list[_Line]:
-    """Each happening as one line or several, numbered; what was asked for and never made is marked."""
-    log = _Log()
-    for one in happenings:
-        log.tell(one)
-    for asked in (asked for waiting in log.waiting.values() for asked in waiting):
-        asked.line["disposition"] = NOT_REACHED
-    return [{**line, "seq": number} for number, line in enumerate(log.lines)]
-
-
 class _Log:
-    """The lines in the making, and the calls that were asked for and wait to be made, lane by lane."""
+    """The lines in the making, and those of the calls that were asked for and wait to be made."""
 
-    def __init__(self) -> None:
+    def __init__(self, script: Script) -> None:
         self.lines: list[_Line] = []
-        self.waiting: dict[str, list[_Asked]] = {}
+        self._script = {turn.step: turn for turn in script.turns}
+        self._waiting: dict[tuple[int, int], _Line] = {}
+        self._turns = 0
         self._said: Any = None
 
-    def tell(self, one: Happening) -> None:
-        """Write one happening down."""
-        if isinstance(one, Shown):
-            self.lines.append({"type": one.role, "text": one.says, **_agent(one.lane)})
-        elif isinstance(one, Turn):
-            self._turn(one)
-        elif isinstance(one, Called):
-            self._called(one)
-        else:
-            self._ended(one)
+    def tell(self, entry: Entry) -> None:
+        """Write down what happened next. What the clock and chance gave is the agent's own until it uses it."""
+        if isinstance(entry, Told):
+            self._told(entry.kind, entry.value, entry.agent)
+        elif isinstance(entry, Turned):
+            self._turn(entry)
+        elif isinstance(entry, Called):
+            self._called(entry)
+        elif isinstance(entry, GuardedBy):
+            result = "pass" if entry.passed else "block"
+            self._add("guardrail", {"name": entry.name, "result": result, "ran": entry.again}, entry.agent)
 
-    def _turn(self, one: Turn) -> None:
-        """The turn, then each call that it asks for, in that order, whatever becomes of it."""
-        answer = one.answer
-        self._said = answer.text
-        told = {"model": answer.model, "finish_reason": answer.finish, "usage": answer.usage}
-        turn = {
-            "type": "model",
-            "text": answer.text,
-            **{name: value for name, value in told.items() if value},
-            "served": "live" if answer.live else "recorded",
-            **_agent(one.lane),
-        }
-        self.lines.append(turn)
-        for call in answer.calls:
-            line = self._call(call.id or f"asked-{len(self.lines)}", call.name, call.arguments, one.lane)
-            self.waiting.setdefault(one.lane or "", []).append(_Asked(line, canonical(call.arguments)))
+    def end(self, ended: Ended) -> None:
+        """Mark what was never made, and say how it ended: why, or with what where the model did not say that last."""
+        for line in self._waiting.values():
+            line["disposition"] = NOT_REACHED
+        if ended.because:
+            self._add("error", {"text": ended.because}, "")
+        elif ended.output is not None and ended.output != self._said:
+            self._add("final_output", {"text": ended.output}, "")
 
-    def _called(self, one: Called) -> None:
-        """What the agent was given for a call; before it the call itself, where the model did not ask for just that."""
-        asked = self._take(one)
-        call = asked.line if asked else self._call(f"made-{len(self.lines)}", one.name, one.arguments, one.lane)
-        if one.outcome is None:
-            call["disposition"] = one.disposition
-            return
-        given = {
-            "type": "tool_result",
-            "call_id": call["call_id"],
-            "name": one.name,
-            "result": "null" if one.result is None else one.result,
-            **({} if one.outcome == "recorded" else {"status": one.outcome}),
-            "disposition": one.disposition,
-            **_agent(one.lane),
-        }
-        self.lines.append(given)
-
-    def _take(self, one: Called) -> _Asked | None:
-        """The call that the model asked for and that this one is: of equal ones that of its id, else the first."""
-        waiting = self.waiting.get(one.lane or "", [])
-        arguments = canonical(one.arguments)
-        same = [asked for asked in waiting if asked.line["name"] == one.name and asked.arguments == arguments]
-        found = next((asked for asked in same if asked.line["call_id"] == one.call_id), same[0] if same else None)
-        if found is not None:
-            waiting[:] = [asked for asked in waiting if asked is not found]
-        return found
-
-    def _call(self, name: str, tool: str, arguments: Any, lane: str | None) -> _Line:
-        line = {"type": "tool_call", "call_id": name, "name": tool, "args": arguments, **_agent(lane)}
+    def _add(self, kind: str, told: _Line, agent: str) -> _Line:
+        line = {"type": kind, **told, **({"agent": agent} if agent else {})}
         self.lines.append(line)
         return line
 
-    def _ended(self, one: Ended) -> None:
-        """The output, where it is not what the model said last; or what stopped the run."""
-        if one.stopped:
-            self.lines.append({"type": "error", "text": one.stopped})
-        elif one.output is not None and one.output != self._said:
-            self.lines.append({"type": "final_output", "text": one.output})
+    def _told(self, kind: StepKind, value: Any, agent: str) -> None:
+        self._add(kind.label, {"text": value}, agent)
+
+    def _turn(self, entry: Turned) -> None:
+        """The turn, then each call that it asks for, in that order, whatever becomes of it."""
+        if entry.new is None and entry.step in self._script:
+            for one in self._script[entry.step].shown:
+                if one.kind not in _BESIDE:
+                    self._told(one.kind, one.value, entry.agent)
+        answer = entry.answer
+        self._said = answer.text
+        known = {"model": answer.model, "finish_reason": answer.finish, "usage": answer.usage}
+        told = {name: value for name, value in known.items() if value}
+        served = "live" if answer.live else "recorded"
+        self._add("model", {"text": answer.text, **told, "served": served}, entry.agent)
+        for index, call in enumerate(answer.calls):
+            line = self._call(call.id or f"asked-{len(self.lines)}", call.name, call.arguments, entry.agent)
+            self._waiting[self._turns, index] = line
+        self._turns += 1
+
+    def _call(self, name: str, tool: str, arguments: Any, agent: str) -> _Line:
+        return self._add("tool_call", {"call_id": name, "name": tool, "args": arguments}, agent)
+
+    def _called(self, entry: Called) -> None:
+        """What the agent was given for a call; before it the call itself, where no turn asked for just that."""
+        line = self._asked_for(entry) or self._call(f"made-{len(self.lines)}", entry.tool, entry.arguments, entry.agent)
+        if entry.disposition is Disposition.MISSED:
+            line["disposition"] = entry.disposition.value
+            return
+        told = {
+            "call_id": line["call_id"],
+            "name": entry.tool,
+            "result": _given(entry),
+            **_status(entry),
+            "disposition": entry.disposition.value,
+        }
+        self._add("tool_result", told, entry.agent)
+
+    def _asked_for(self, entry: Called) -> _Line | None:
+        """The line of the call that the turn asked for, where the agent made just that; else it was never made."""
+        line = self._waiting.get((entry.turn, entry.index))
+        if line is None or line["args"] != entry.arguments or line["name"] != entry.tool:
+            return None
+        return self._waiting.pop((entry.turn, entry.index))
 
 
-def _agent(lane: str | None) -> _Line:
-    return {"agent": lane} if lane else {}
+def _given(entry: Called) -> Any:
+    """What the agent was given. A value of null is written as a text, since a log without a value has none recorded."""
+    given = entry.shown if entry.failed and entry.shown is not None else entry.value
+    return "null" if given is None else given
+
+
+def _status(entry: Called) -> _Line:
+    if entry.disposition is Disposition.REFUSED:
+        return {"status": "denied"}
+    return {"status": "failed"} if entry.failed else {}

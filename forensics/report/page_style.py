@@ -10,7 +10,7 @@ STYLE = """
 --bad:#ff938a;--bad-field:#3b1518;--warn:#f0c674;--warn-field:#33280d;--good:#7ee787;--good-field:#11301b;
 --mark:#7a5d00;--mark-ink:#fff;--link:#79b8ff}}
 *{box-sizing:border-box}
-body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif}
+body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
 main,header,footer{max-width:76rem;margin:0 auto;padding:0 1rem}
 h1{font-size:1.6rem;line-height:1.25;margin:1.2rem 0 .4rem}
 h2{font-size:1.25rem;margin:2.2rem 0 .6rem;padding-top:.6rem;border-top:1px solid var(--line)}
@@ -31,7 +31,6 @@ margin:0 .3rem .2rem 0}
 pre,code{font-family:ui-monospace,SFMono-Regular,Consolas,"DejaVu Sans Mono",monospace;font-size:.86rem}
 pre{margin:0;padding:.5rem .6rem;background:var(--field);border:1px solid var(--line);border-radius:.3rem;
 white-space:pre-wrap;overflow-wrap:anywhere}
-code{overflow-wrap:anywhere}
 mark{background:var(--mark);color:var(--mark-ink);border-radius:.15rem}
 .pair{display:grid;grid-template-columns:1fr 1fr;gap:.8rem}
 .pair>div{min-width:0}

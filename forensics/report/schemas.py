@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from forensics.report.case_documents import CASE_DOCUMENTS
 from forensics.report.corpus_documents import CORPUS_DOCUMENTS
 from forensics.report.custody_documents import CUSTODY_DOCUMENTS
 from forensics.report.doctor_documents import DOCTOR_DOCUMENTS
@@ -26,6 +27,7 @@ _DOCUMENTS: dict[str, type[msgspec.Struct]] = {
     **CUSTODY_DOCUMENTS,
     **CORPUS_DOCUMENTS,
     **DOCTOR_DOCUMENTS,
+    **CASE_DOCUMENTS,
     **RULE_DOCUMENTS,
 }
 _FILES: dict[str, Callable[[], dict[str, Any]]] = {

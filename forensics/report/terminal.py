@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from forensics.report.case_documents import CaseDocument, CaseRunDocument
 from forensics.report.corpus_documents import CorpusDocument
 from forensics.report.custody_documents import VerificationDocument
 from forensics.report.doctor_documents import DoctorDocument
@@ -26,6 +27,7 @@ from forensics.report.rule_documents import (
     RuleTestsDocument,
 )
 from forensics.report.terminal_audit import audit
+from forensics.report.terminal_cases import case, case_run
 from forensics.report.terminal_classes import classification
 from forensics.report.terminal_comparison import comparison
 from forensics.report.terminal_corpus import corpus
@@ -62,6 +64,8 @@ _LAYOUTS: dict[type, Callable[[Page, Any], None]] = {
     CodeDocument: code,
     RuleLintsDocument: rule_lints,
     RuleTestsDocument: rule_tests,
+    CaseDocument: case,
+    CaseRunDocument: case_run,
 }
 
 

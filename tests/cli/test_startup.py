@@ -99,6 +99,7 @@ def test_every_help_has_examples_at_80_columns(path: tuple[str, ...]) -> None:
                 "replay",
                 "match",
                 "compare",
+                "case",
                 "policy",
                 "rules",
                 "formats",
