@@ -29,6 +29,8 @@ from forensics.replay.own_values import own_ids
 from forensics.replay.plan import Mode, Plan
 from forensics.replay.rerun import Rerun, World, replay
 from forensics.replay.running import in_cell
+from forensics.replay.script import script_of
+from forensics.replay.trace_out import Ended, Of, trace_out
 from forensics.report.compose import Examined
 from forensics.report.rerun import Judged, Outcome, Refusal, rerun_document
 from forensics.rules.engine import RuleSet, load_rules
@@ -72,6 +74,24 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
                 rerun=done, analysis=analysis, comparison=compared, kinds=self.kinds, findings=self.findings
             )
         return rerun_document(self.prepared.judged(), outcome, self.refusal)
+
+    def trace_out(self) -> bytes | None:
+        """The rerun as a trace, a plain event log of its own; None where it was refused."""
+        done, prepared = self.rerun, self.prepared
+        if done is None:
+            return None
+        of = Of(
+            rerun=done.id,
+            plan=done.plan,
+            trace=prepared.analysis.trace.id,
+            evidence=prepared.examined.name,
+            evidence_sha256=prepared.examined.sha256,
+            policy=prepared.policy.name,
+            rules_digest=prepared.rules.digest,
+        )
+        broke = "" if done.broke is None else f"the agent raised {done.broke}"
+        because = broke if done.stopped is None else f"{done.stopped.code}: {done.stopped.message}"
+        return trace_out(of, done.log, Ended(done.output, because), script_of(prepared.analysis.trace))
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):

@@ -298,10 +298,10 @@ class _Log:
         _doubt(record, *message.doubts)
 
     def whole(self, record: Record) -> None:
-        """A record that is told with all its fields: an approval, a hand-off, a guardrail."""
+        """A record that is told with all that it says: an approval, a hand-off, a guardrail."""
         self._taint(record)
         self._check(record)
-        self._step(record, record.whole())
+        self._step(record, record.says())
 
     def rerun(self, record: Record) -> None:
         """The head of a rerun that was written as a log: which trace it is a rerun of."""

@@ -206,9 +206,18 @@ class _Walked(msgspec.Struct, frozen=True):
     lacks: tuple[str, ...]
 
 
+def _id_of(clearance: Clearance, session: Session) -> str:
+    """The id of a rerun: a digest of what was cleared and of what happened, so that two reruns that ask a model are
+    two, and a rerun from the record is the same one every time.
+    """
+    digest = hashlib.sha256(":".join((*clearance.digests, clearance.trace)).encode())
+    digest.update(msgspec.json.encode(session.log))
+    return digest.hexdigest()[:32]
+
+
 def _told(clearance: Clearance, world: World, session: Session, ended: Ended, along: _Walked) -> Rerun:
     plan, recorded = along.plan, world.analysis.trace
-    rerun_id = hashlib.sha256(":".join((*clearance.digests, clearance.trace)).encode()).hexdigest()[:32]
+    rerun_id = _id_of(clearance, session)
     output = ended.output if session.stopped is None else None
     used = {one.row for one in session.log if isinstance(one, Called) and one.row is not None}
     return Rerun(

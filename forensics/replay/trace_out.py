@@ -26,6 +26,8 @@ SCHEMA = "forensics/rerun-trace/v1"
 NOT_REACHED = "not_reached"
 """The disposition of a call that the model asked for and that the agent never made."""
 _BESIDE = frozenset({StepKind.TOOL_RESULT, StepKind.MODEL})
+_WHOLE = frozenset({StepKind.APPROVAL, StepKind.APPROVAL_REQUEST, StepKind.HANDOFF, StepKind.GUARDRAIL})
+_OURS = frozenset({"type", "trace", "agent", "seq"})
 _Line: TypeAlias = dict[str, Any]
 
 
@@ -118,7 +120,10 @@ class _Log:
         return line
 
     def _told(self, kind: StepKind, value: Any, agent: str) -> None:
-        self._add(kind.label, {"text": value}, agent)
+        """A message by its text; what a log tells as a whole record (an approval, a hand-off) by its members."""
+        whole = kind in _WHOLE and isinstance(value, dict)
+        told = {name: held for name, held in value.items() if name not in _OURS} if whole else {"text": value}
+        self._add(kind.label, told, agent)
 
     def _turn(self, entry: Turned) -> None:
         """The turn, then each call that it asks for, in that order, whatever becomes of it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from forensics.cli.options import Settings, shared
@@ -13,6 +15,7 @@ Examples:
   forensics replay local.db --policy inject
   forensics replay trace.json --policy inject --agent agents.oncall:run
   forensics replay local.db --policy inject --stub 'mail.send={"id": "m_1"}'
+  forensics replay local.db --policy inject --trace-out out/rerun.jsonl
 
 \b
 Without --agent the agent is rebuilt from the trace alone.
@@ -59,8 +62,15 @@ Exit codes:
 )
 @click.option("--fork", type=click.IntRange(min=0), metavar="STEP", help="Changes count from this step on.")
 @click.option("--path", metavar="FOLDER", multiple=True, help="Where that code lies.  [default: .]")
+@click.option(
+    "--trace-out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the rerun as a trace, which inspect, audit and compare read.",
+)
+@click.option("--force", is_flag=True, help="Replace a file that exists.")
 @shared("rules", "policy", "as_of", "input_format", "trace", "limit", "fail_on")
-def command(evidence: str, settings: Settings, **asked: object) -> int:
+def command(evidence: str, trace_out: Path | None, *, force: bool, settings: Settings, **asked: object) -> int:
     """Rerun a cleared run: the record answers, nothing reaches the world.
 
     The model's words and the results of tools come from the record, the agent runs in a cell, and what happened is
@@ -69,9 +79,15 @@ def command(evidence: str, settings: Settings, **asked: object) -> int:
     from forensics.api_replay import prepare, replay_exit_code
     from forensics.cli.plans import planned
     from forensics.core.evidence import Severity
+    from forensics.report.outputs import check_outputs, write_output
 
+    check_outputs([] if trace_out is None else [trace_out], [evidence], force=force)
     with working(settings):
         replayed = prepare(evidence, settings.options(), planned(asked)).run(say=lambda told: note(told, settings))
         document = replayed.document()
+    written = replayed.trace_out()
+    if trace_out is not None and written is not None:
+        write_output(trace_out, written, force=force)
+        note(f"wrote {trace_out.name}", settings)
     show(document, settings)
     return replay_exit_code(replayed, Severity(settings.fail_on))

@@ -97,6 +97,7 @@ _READ = frozenset(
 of its own (`agent`, `status`) or in records of other kinds only (`call`, `action`) may hide a call in an object.
 """
 TRACE_NAMES = frozenset(_ROLES["trace"])
+_BOOKKEEPING = TRACE_NAMES | frozenset(_ROLES["at"]) | {"seq"}
 _A_CALL, _A_SPOKEN_CALL = "is taken for a call", "is taken for a call, though somebody says it"
 _PLANS = 4096
 _NULL = msgspec.Raw(b"null")
@@ -180,6 +181,10 @@ class Record(msgspec.Struct, gc=False):
     def whole(self) -> Payload:
         """The record itself, as one JSON text."""
         return as_object(self.fields)
+
+    def says(self) -> Payload:
+        """The record without what the log keeps of it: the run that it belongs to, its number and its time."""
+        return as_object({name: raw for name, raw in self.fields.items() if name not in _BOOKKEEPING})
 
     def rest(self) -> Payload | None:
         """What the record says beside what it is found by: ids, times, names, outcome."""
