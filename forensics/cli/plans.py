@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from forensics.replay.plan import Modifications, Plan, Stub
 
 
+FROM_RECORD: dict[str, Any] = {"mode": "recorded", "on_miss": "error", "endpoint": None, "provider": None}
+"""The options of a command that asks no model and has none to choose."""
+
+
 def planned(asked: Mapping[str, Any]) -> Plan:
     """The plan of these options. Raises click.UsageError for one that can't be meant."""
     from forensics.replay.code import code_of, search_paths

@@ -12,7 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from forensics.cli.commands import policy, rules
+from forensics.cli.commands import case, policy, rules
 from forensics.cli.program import LazyGroup, program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,15 +46,15 @@ def test_nothing_heavy_is_imported(option: str) -> None:
 
 
 def groups() -> list[LazyGroup]:
-    inner: list[click.Command] = [program, policy.command, rules.command]
+    inner: list[click.Command] = [program, case.command, policy.command, rules.command]
     return [group for group in inner if isinstance(group, LazyGroup)]
 
 
 def test_every_group_is_lazy() -> None:
     context = click.Context(program)
     commands = (program.get_command(context, name) for name in program.list_commands(context))
-    assert [type(command) for command in commands if isinstance(command, click.Group)] == [LazyGroup] * 2
-    assert len(groups()) == 1 + 2
+    assert [type(command) for command in commands if isinstance(command, click.Group)] == [LazyGroup] * 3
+    assert len(groups()) == 1 + 3
 
 
 @pytest.mark.parametrize("group", groups(), ids=lambda group: group.name or "forensics")
@@ -107,6 +107,7 @@ def test_every_help_has_examples_at_80_columns(path: tuple[str, ...]) -> None:
                 "schema",
             },
         ),
+        ("forensics case ", {"save", "run"}),
         ("forensics policy ", {"draft", "check"}),
         ("forensics rules ", {"list", "show", "lint", "test"}),
         ("forensics rules show handle_b", {"handle_branch"}),

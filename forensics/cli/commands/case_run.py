@@ -55,10 +55,11 @@ def command(  # noqa: PLR0917 - as click hands its options over
     baseline: Path | None,
     settings: Settings,
 ) -> int:
-    """Rerun every case of a file and compare it with what was kept.
+    """Rerun every case of a file, free of charge.
 
-    Model and results come from the record, and a miss stops: no model is asked, nothing is run but the agent, in its
-    cell. The agent comes from --agent, else it is rebuilt from each trace; nothing that a case names is imported.
+    What each does is compared with what was kept. Model and results come from the record, and a miss stops: no model is
+    asked, nothing is run but the agent, in its cell. The agent comes from --agent, else it is rebuilt from each trace;
+    nothing that a case names is imported.
     """
     from forensics.api_cases import Setup, cases_exit_code, handed_in, run_cases
     from forensics.report.case_files import read_baseline

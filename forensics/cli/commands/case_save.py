@@ -44,24 +44,26 @@ Exit codes:
 @click.option(
     "--tool", metavar="NAME=MODULE:FUNCTION", multiple=True, help="A function for a tool, run in the cell. Repeatable."
 )
+@click.option("--fork", type=click.IntRange(min=0), metavar="STEP", help="Changes count from this step on.")
 @click.option("--path", metavar="FOLDER", multiple=True, help="Where that code lies.  [default: .]")
 @click.option("--force", is_flag=True, help="Replace a case of the same name.")
 @shared("rules", "policy", "as_of", "input_format", "trace", "limit")
 def command(
     evidence: str, to: Path, name: str, *, with_evidence: bool, force: bool, settings: Settings, **asked: object
 ) -> int:
-    """Rerun a run from the record and keep what it does as a regression case.
+    """Rerun a run and keep what it does as a regression case.
 
-    Input, output and every tuple are kept, with the digests of evidence, policy, rules and plan, as one line of a JSONL
-    file that evaluate() of FastAIAgent reads too. Code that was handed in is not: who runs the case hands it in again.
+    The record answers, as in `forensics replay`. Input, output and every tuple are kept, with the digests of evidence,
+    policy, rules and plan, as one line of a JSONL file that evaluate() of FastAIAgent reads too. Code that was handed
+    in is not kept: who runs the case hands it in again.
     """
     from forensics.api_cases import keep_case, save_case
     from forensics.api_replay import REFUSED
-    from forensics.cli.plans import planned
+    from forensics.cli.plans import FROM_RECORD, planned
     from forensics.report.outputs import check_outputs
 
     check_outputs([to], [evidence], force=True)
-    plan = planned({**asked, "mode": "recorded", "on_miss": "error"})
+    plan = planned({**asked, **FROM_RECORD})
     with working(settings):
         saved = save_case(evidence, settings.options(), plan, name)
     if saved.case is None:
