@@ -84,7 +84,7 @@ def _longest_ticks(text: str) -> int:
     return max((len(run) for run in _TICKS.findall(text)), default=0)
 
 
-_PROSE = re.compile(r"(?!.*(?:www\.|https?:))[\w \t.,:;()/%'\"“”=&+…-]*", re.IGNORECASE)
+_PROSE = re.compile(r"(?!.*(?:www\.|https?:))[\w \t.,:;?!()/%'\"“”=&+…-]*", re.IGNORECASE)
 
 
 def markdown_text(text: str) -> str:

@@ -123,8 +123,9 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class EffectRow(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "class"}):
-    """One call that changed something, or may have. `outcome` is confirmed (a result was recorded), failed, denied or
-    unknown; `alike` are the steps of the calls of this trace with the same tool and arguments, itself included.
+    """One call that changed something, or may have. `outcome` is confirmed (the result holds what the call made, or
+    says that it was done), answered (any other result), failed, denied or unknown; `alike` are the steps of the calls
+    of this trace with the same tool and arguments, itself included.
     """
 
     trace: int

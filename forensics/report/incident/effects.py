@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from forensics.analysis.outcomes import failed_by_its_words
 from forensics.analysis.oversight import approvals
-from forensics.core.classes import weighs
+from forensics.core.classes import Source, weighs
 from forensics.core.jsonvalue import canonical, spell_surrogates, value_of
 from forensics.core.pointers import escape
 from forensics.report.compose import place
@@ -14,6 +15,7 @@ from forensics.report.documents import Place
 from forensics.report.incident.documents import EffectRow, Effects, Target
 from forensics.report.incident.material import effect_calls
 from forensics.report.incident.statements import derived, share
+from forensics.report.terminal_page import plural
 
 if TYPE_CHECKING:
     from forensics.analysis.run import TraceAnalysis
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
     from forensics.report.incident.content import Content
     from forensics.report.incident.material import Material
 
-OUTCOMES = ("confirmed", "failed", "denied", "unknown")
-_OUTCOME = {"recorded": "confirmed", "failed": "failed", "denied": "denied", "indeterminate": "unknown"}
+OUTCOMES = ("confirmed", "answered", "failed", "denied", "unknown")
+_ENDED = frozenset({"failed", "denied"})
 # Names of arguments that say what is acted on, the most telling first.
 _TARGETS = (
     "to recipient recipients email phone channel url uri endpoint path file_path filename repository repo table "
@@ -41,9 +43,9 @@ def effects(material: Material) -> Effects:
     counted = Counter(row.outcome for row in rows)
     steps = [row.step for row in rows]
     text = (
-        f"{len(rows)} of {calls} calls changed something outside the agent or may have; the others are known to read."
+        f"{len(rows)} of {plural(calls, 'call')} changed something or may have; the others read, as far as is known."
         if rows
-        else f"None of {calls} calls is known or feared to change anything."
+        else f"0 of {plural(calls, 'call')} are known or feared to change anything."
     )
     return Effects(
         calls=share("calls with an effect, or that may have one", len(rows), calls),
@@ -58,13 +60,12 @@ def _rows(material: Material, index: int) -> list[EffectRow]:
     first = trace.first_step
     own = {first + call.step: (row, call) for row, call in enumerate(analysis.trace.calls)}
     approved = approved_calls(analysis, first)
-    masked = {step for f in material.audit.findings if f.code == "masked_failure" for step in f.steps}
     alike: dict[tuple[str, bytes], list[int]] = {}
     for call in effect_calls(trace):
         alike.setdefault(_key(own[call.step][1]), []).append(call.step)
     return [
         _row(
-            Told(material, index, call, *own[call.step], masked=call.step in masked or call.result_step in masked),
+            Told(material, index, call, *own[call.step]),
             approved.get(call.step, []),
             alike[_key(own[call.step][1])],
         )
@@ -73,14 +74,13 @@ def _rows(material: Material, index: int) -> list[EffectRow]:
 
 
 class Told(NamedTuple):
-    """One call as the audit tells it and as the trace holds it; `masked` says that its result hides a failure."""
+    """One call as the audit tells it and as the trace holds it."""
 
     material: Material
     trace: int
     row: CallRow
     position: int
     call: Call
-    masked: bool
 
 
 def _row(told: Told, approved: list[int], alike: list[int]) -> EffectRow:
@@ -117,10 +117,20 @@ def _key(call: Call) -> tuple[str, bytes]:
 
 
 def _outcome(told: Told) -> tuple[str, str]:
-    """The outcome in the four words of an incident report, and how that is known."""
-    if told.masked and told.row.outcome == "recorded":
-        return "failed", "inferred"
-    return _OUTCOME.get(told.row.outcome, "unknown"), "recorded"
+    """The outcome of a call, and how that is known. A result confirms an effect where it holds a value that the call
+    made, or where a rule reads in it that the act was done; any other result only answers.
+    """
+    row = told.row
+    if row.outcome in _ENDED:
+        return row.outcome, "recorded"
+    if row.outcome != "recorded":
+        return "unknown", "recorded"
+    if failed_by_its_words(told.call):
+        return "failed", "derived"
+    evidence = told.material.analyses[told.trace].calls[told.position].evidence
+    if row.minted or any(piece.source is Source.RESULT and piece.effect for piece in evidence):
+        return "confirmed", "derived"
+    return "answered", "recorded"
 
 
 def _rules(classified: Classification) -> list[str]:

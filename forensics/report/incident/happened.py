@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from forensics.core.evidence import Basis
 from forensics.core.trace import StepKind
 from forensics.report.compose import moment
+from forensics.report.incident.content import Level
 from forensics.report.incident.statements import derived, known, recorded
 from forensics.report.terminal_effects import moment as brief
 from forensics.report.terminal_page import plural, short
@@ -17,18 +18,26 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
 
     from forensics.analysis.run import TraceAnalysis
+    from forensics.report.documents import HandleRow, TraceRow
     from forensics.report.incident.documents import EffectRow, ReportFinding, Statement, VerdictBox
     from forensics.report.incident.material import Material
 
 MOST = 10
 _EFFECTS, _LOUD, _THREADS = 3, 2, 1
-_QUOTE = 160
+_QUOTE, _GIVEN = 160, 3
 _HARM = ("irreversible", "repeating", "unknown", "overwriting")
 _REPEAT = {
     "irreversible": "Another run would act once more, and that can't be undone.",
     "repeating": "Another run would add one more effect.",
     "overwriting": "Another run would overwrite what stands there by then.",
     "unknown": "What another run would do is not known.",
+}
+_ENDED = {
+    "confirmed": "it returned",
+    "answered": "it returned",
+    "failed": "it failed",
+    "denied": "it was denied",
+    "unknown": "how it ended is not known",
 }
 _LOUDEST = ("critical", "high")
 
@@ -55,12 +64,16 @@ def _who(material: Material) -> Iterator[Statement]:
     if not traces:
         return
     agents = list(dict.fromkeys(agent for trace in traces for agent in trace.agents if agent))
-    named = f"Agent {short(agents[0], 60)}" if len(agents) == 1 else plural(len(agents) or 1, "agent")
+    named = f"Agent {short(agents[0], 60)}" if len(agents) == 1 else _agents(len(agents))
     runs = "" if len(traces) == 1 else f" in {len(traces)} runs"
     steps = sum(trace.steps for trace in traces)
     calls = sum(len(trace.executions) for trace in traces)
     did = f"{plural(counts.model_calls, 'model turn')} and {plural(calls, 'call')} in {plural(steps, 'step')}"
     yield recorded(f"{named} made {did}{runs}{_when(material)}.", steps=[0, steps - 1] if steps > 1 else [0])
+
+
+def _agents(count: int) -> str:
+    return "An agent" if count == 0 else plural(count, "agent")
 
 
 def span_of(analysis: TraceAnalysis) -> tuple[str | None, str | None]:
@@ -88,29 +101,28 @@ def _asked(material: Material) -> Iterator[Statement]:
 
 def _acts(effects: Sequence[EffectRow], reruns: Container[int]) -> Iterator[Statement]:
     """The effects that do most harm, those with equal arguments together, and those of a rerun named as such."""
-    groups: dict[tuple[int, ...], EffectRow] = {}
+    groups: dict[tuple[int, ...], list[EffectRow]] = {}
     for row in effects:
-        groups.setdefault(tuple(row.alike), row)
-    told = sorted(groups.values(), key=lambda row: (_HARM.index(row.effect), -len(row.alike), row.step))
-    shown = sorted(told[:_EFFECTS], key=lambda row: row.step)
-    for row in shown:
-        where = "In a rerun of it, " if row.trace in reruns else ""
-        yield derived(f"{where}{_act(row)}", ", ".join(row.rules), steps=row.alike)
-    if len(told) > _EFFECTS:
-        rest = [row.step for row in told[_EFFECTS:]]
-        more = f"{len(rest)} more kinds of act of {len(told)} changed something or may have"
-        yield derived(f"{more}; the table of effects has them all.", "effect of each call (tool classes)", steps=rest)
+        groups.setdefault(tuple(row.alike), []).append(row)
+    told = sorted(groups.values(), key=lambda rows: (_HARM.index(rows[0].effect), -len(rows), rows[0].step))
+    for rows in sorted(told[:_EFFECTS], key=lambda rows: rows[0].step):
+        where = "In a rerun of it, " if rows[0].trace in reruns else ""
+        yield derived(f"{where}{_act(rows)}", ", ".join(rows[0].rules), steps=rows[0].alike)
+    rest = [row.step for rows in told[_EFFECTS:] for row in rows]
+    if rest:
+        text = f"{plural(len(rest), 'more call')} changed something or may have; the table of effects has them all."
+        yield derived(text, "effect of each call (tool classes)", steps=rest)
 
 
-def _act(row: EffectRow) -> str:
+def _act(rows: Sequence[EffectRow]) -> str:
+    row = rows[0]
     when = f" at {brief(row.at)}" if row.at else ""
-    often = "once" if len(row.alike) == 1 else f"{len(row.alike)} times"
+    often = "once" if len(rows) == 1 else f"{len(rows)} times"
     on = f" on {short(row.target.value, 60)}" if row.target else ""
-    minted = f" and gave {', '.join(short(value, 60) for value in row.handles[:3])}" if row.handles else ""
-    ended = {"confirmed": "it returned", "failed": "it failed", "denied": "it was denied"}.get(
-        row.outcome, "how it ended is not known"
-    )
-    return f"{short(row.tool, 60)} was called {often}{on}{when}: {ended}{minted}. {_REPEAT[row.effect]}"
+    values = list(dict.fromkeys(short(value, 60) for one in rows for value in one.handles))
+    gave = f" and gave {', '.join(values[:3])}{' and more' if len(values) > _GIVEN else ''}" if values else ""
+    ended = " and ".join(dict.fromkeys(_ENDED[one.outcome] for one in rows))
+    return f"{short(row.tool, 60)} was called {often}{on}{when}: {ended}{gave}. {_REPEAT[row.effect]}"
 
 
 def _values(material: Material) -> Iterator[Statement]:
@@ -122,12 +134,17 @@ def _values(material: Material) -> Iterator[Statement]:
         if handle.kind != "reference" and any(use.role != "branch" for use in handle.uses)
     ]
     for _, trace, handle in sorted(found, key=lambda one: -one[0])[:_THREADS]:
-        if material.content.level.value == "none":
-            text = f"A value that {short(handle.minted.tool, 60)} minted in step {handle.minted.step} was used later"
-        else:
-            text = "".join(span.text for span in flow(trace, handle)).replace(" -> ", ", and later stands in: ")
         steps = [handle.minted.step, *(use.step for use in handle.uses if use.role != "branch")]
-        yield recorded(f"{text}.", steps=list(dict.fromkeys(steps)))
+        yield recorded(_way(material, trace, handle), steps=list(dict.fromkeys(steps)))
+
+
+def _way(material: Material, trace: TraceRow, handle: HandleRow) -> str:
+    """Where a value was minted and where it stands later."""
+    if material.content.level is Level.NONE:
+        tool = short(handle.minted.tool, 60)
+        return f"A value that {tool} minted in step {handle.minted.step} stands in later steps."
+    value, minted, uses = (span.text for span in flow(trace, handle))
+    return f"{value} was{minted}{uses.replace(' -> ', '; later: ', 1)}."
 
 
 def _loud(findings: Sequence[ReportFinding]) -> Iterator[Statement]:

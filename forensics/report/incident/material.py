@@ -57,9 +57,12 @@ def means(code: str) -> str:
 
 
 def alternatives(code: str) -> list[str]:
-    """What a finding of this code does not prove."""
+    """The other explanations of a finding of this code: what it does not prove."""
     page = code_pages().get(code)
-    return [] if page is None else [page.does_not_prove]
+    if page is None:
+        return []
+    unproven = page.does_not_prove
+    return [f"it does not prove {unproven[:1].lower()}{unproven[1:]}".rstrip(".")]
 
 
 def effect_calls(trace: TraceRow) -> list[CallRow]:

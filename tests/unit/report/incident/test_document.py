@@ -126,7 +126,7 @@ def test_the_pager_incident_is_told() -> None:
     assert document["verdict"]["traces"][0]["decided_by"]["step"] == 6
     assert [(row["step"], row["tool"], row["outcome"]) for row in document["effects"]["rows"]] == [
         (6, "pager.trigger", "confirmed"),
-        (9, "incident.annotate", "confirmed"),
+        (9, "incident.annotate", "answered"),
     ]
     (thread,) = document["timeline"]["threads"]
     assert (thread["value"], thread["minted"], thread["tool"]) == ("pg_8812", 7, "pager.trigger")
