@@ -254,12 +254,17 @@ def _kinds(done: Rerun) -> frozenset[str] | None:
     return _PORTS if asked else frozenset({"call"})
 
 
+def _broke_anew(done: Rerun, compared: Comparison) -> bool:
+    """Whether the agent failed where the recorded one did not: a rebuilt one may be blocked as it was in the record."""
+    return done.broke is not None and not (done.blueprint and compared.result is Result.IDENTICAL)
+
+
 def replay_exit_code(replayed: Replayed, fail_on: Severity = Severity.HIGH) -> int:
     """0 where the rerun went through and is no other run than the recorded one, and no finding is at or above
     `fail_on`; 3 where that could not be compared; else 1.
     """
     done, compared = replayed.rerun, replayed.comparison
-    if done is None or compared is None or done.stopped is not None or done.broke is not None:
+    if done is None or compared is None or done.stopped is not None or _broke_anew(done, compared):
         return REFUSED
     loud = any(one.severity.rank >= fail_on.rank for one in (*replayed.findings, *compared.findings))
     if loud or compared.result is Result.DIVERGED:

@@ -80,8 +80,9 @@ class Trace:
     `also_in` names the other evidences that tell of the same run. `surroundings` are texts that stood before the first
     call and in no step, such as the working folder: what they hold no call minted. `named_turns` are those whose
     records, the calls among them, share a recorded id; `earlier_turns` are those of which only the first prompt of a
-    run tells, as what was said before it. `setups` are the records of how its agents were set up, `tokens` those that
-    its model read and wrote, where its own record counts them; `shows_media` says that a message held what is no text.
+    run tells, as what was said before it. `setups` are the records of how its agents were set up, `judges` the lanes in
+    which guardrails asked a model, `tokens` those that its model read and wrote, where its own record counts them;
+    `shows_media` says that a message held what is no text.
     """
 
     def __init__(self, trace_id: str, places: Places, format_name: str) -> None:
@@ -95,6 +96,7 @@ class Trace:
         self.named_turns: set[int] = set()
         self.earlier_turns: frozenset[int] = frozenset()
         self.setups: list[Setup] = []
+        self.judges: set[str] = set()
         self.tokens: tuple[int, int] | None = None
         self.findings: list[Finding] = []
         self.gaps: tuple[Gap, ...] = ()

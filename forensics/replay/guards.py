@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from forensics.analysis.schema_check import SchemaCheck
-from forensics.core.jsonvalue import unfold, value_of
+from forensics.core.jsonvalue import decode, value_of
 from forensics.rules.conditions import compile_pattern
 
 PATTERN, SCHEMA = "regex", "schema"
@@ -76,10 +76,14 @@ def _fits_pattern(guard: Guard, said: Any) -> bool | None:
 
 
 def _fits_schema(guard: Guard, said: Any) -> bool | None:
+    """A text must be JSON to fit any schema."""
     schema = guard.config.get("schema", guard.config.get("json_schema"))
     if not isinstance(schema, dict) or not schema:
         return None
-    return SchemaCheck(schema).breach(unfold(said)) is None
+    if not isinstance(said, str):
+        return SchemaCheck(schema).breach(said) is None
+    decoded = decode(said.encode("utf-8", "surrogatepass"))
+    return decoded.error is None and SchemaCheck(schema).breach(decoded.value) is None
 
 
 def says_passed(payload: msgspec.Raw | None) -> bool | None:

@@ -11,10 +11,12 @@ from typing import Any
 import msgspec
 
 from forensics.analysis.run import TraceAnalysis
+from forensics.core.jsonvalue import text_of
 from forensics.core.reading import Reading
-from forensics.core.trace import StepKind, Trace
+from forensics.core.sanitise import one_line
+from forensics.core.trace import Outcome, StepKind, Trace
 from forensics.core.verdict import Clearance
-from forensics.errors import ConfigurationError, MissingModelOutputError, StaleClearanceError
+from forensics.errors import ConfigurationError, MissingModelOutputError, PausedRunError, StaleClearanceError
 from forensics.replay import frames
 from forensics.replay.blueprint import rebuild
 from forensics.replay.cell import Ending, Isolation
@@ -113,6 +115,7 @@ def replay(clearance: Clearance, plan: Plan, world: World) -> Rerun:
     check_fresh(clearance, plan, world.digests)
     script = script_of(world.analysis.trace)
     check_answers(world.analysis.trace, script, plan)
+    check_pause(world.analysis.trace, plan)
     forks_at = fork_turn(plan, world.analysis.trace, script)
     ready = _prepare(world, script, plan, forks_at)
     answers = RecordedAnswers(script, plan.modifications, forks_at)
@@ -145,6 +148,24 @@ def check_answers(trace: Trace, script: Script, plan: Plan) -> None:
     locator = trace.locator(silent[0].step) if silent else None
     hint = "record the model's answers, or ask a model again with --mode deterministic or live"
     raise MissingModelOutputError(message, hint=hint, locator=locator)
+
+
+def check_pause(trace: Trace, plan: Plan) -> None:
+    """Raise PausedRunError for a run that waits for a person, unless the plan gives the answer that it waits for."""
+    if plan.agent is not None or not any(setup.paused for setup in trace.setups):
+        return
+    waits = next((call for call in reversed(trace.calls) if call.outcome is Outcome.INDETERMINATE), None)
+    answered = {*(stub.tool for stub in plan.stubs), *(one.tool for one in plan.overrides)}
+    if waits is not None and waits.tool in answered:
+        return
+    where = "" if waits is None else f" in {one_line(waits.tool, 60)}"
+    asked = "" if waits is None or waits.result is None else f" ({one_line(text_of(waits.result), 100)})"
+    tool = "TOOL" if waits is None else waits.tool
+    raise PausedRunError(
+        f"the run paused{where} for a person{asked}, and a rerun holds no pause: it has no checkpointer",
+        hint=f"give the answer with --stub {one_line(tool, 60)}=JSON, and go on with --mode live",
+        locator=None if waits is None else trace.locator(waits.step),
+    )
 
 
 def _answerer(plan: Plan, world: World, recorded: RecordedAnswers, forks_at: int) -> Answerer:

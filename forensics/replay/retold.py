@@ -76,7 +76,7 @@ class _Telling:
 
     def _turn(self, entry: Turned) -> None:
         lane = self._lane(entry.agent)
-        if entry.new is None and entry.step is not None:
+        if entry.new is None and entry.step in self.shown:
             for kind, value in self._inputs(entry.step):
                 self.builder.step(kind, Spot(self.place), agent=entry.agent, payload=_payload(value))
         text, model = _payload(entry.answer.text), entry.answer.model or ""

@@ -9,6 +9,7 @@ import msgspec
 
 from forensics.errors import CellFaultError
 from forensics.replay import frames
+from forensics.replay.blueprint_loop import GuardrailBlocked
 from forensics.replay.cell import CellPlan, Ending, Isolation, open_cell
 from forensics.replay.plan import Plan
 from forensics.replay.session import Session
@@ -64,8 +65,9 @@ class Talk:
         elif isinstance(said, frames.Broke) and self._session.stopped is None:
             if is_pause(said.raised):
                 self._session.course.stop(paused("", said.said))
-            else:
-                self.broke = f"{said.raised}: {said.said}"
+                return
+            self._session.finish(blocked=said.raised == GuardrailBlocked.__name__)
+            self.broke = f"{said.raised}: {said.said}"
 
 
 def in_cell(session: Session, start: frames.Start, plan: Plan) -> Ended:

@@ -58,11 +58,14 @@ class RecordedTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Script(msgspec.Struct, frozen=True):
-    """A recorded run: its own turns in order, the steps after the last one, and the calls made by the agent there."""
+    """A recorded run: its own turns in order, the steps after the last one, and the calls made by the agent there.
+    `judged` are the steps of the models that guardrails asked, by lane: no turn of the agent is theirs.
+    """
 
     turns: tuple[RecordedTurn, ...]
     after: tuple[int, ...]
     calls_after: tuple[tuple[str, Any, str | None], ...] = ()
+    judged: dict[str, tuple[int, ...]] = {}
 
 
 def script_of(trace: Trace) -> Script:
@@ -79,14 +82,18 @@ class _Walk:
         self.shown: dict[str, list[Shown]] = {}
         self.calls: list[tuple[str, Any, str | None]] = []
         self.beside: list[int] = []
+        self.judged: dict[str, list[int]] = {}
 
     def run(self) -> Script:
         for step in self.trace.steps():
             self._take(step)
-        return Script(tuple(self.turns), tuple(self.beside), tuple(self.calls))
+        judged = {name: tuple(steps) for name, steps in self.judged.items()}
+        return Script(tuple(self.turns), tuple(self.beside), tuple(self.calls), judged)
 
     def _take(self, step: Step) -> None:
-        if step.kind is StepKind.MODEL and step.turn is not None:
+        if step.agent in self.trace.judges:
+            self.judged.setdefault(step.agent, []).append(step.index)
+        elif step.kind is StepKind.MODEL and step.turn is not None:
             self._turn(step, step.turn)
         elif step.kind is StepKind.TOOL_RESULT and step.call is not None:
             self._result(step, self.trace.calls[step.call])

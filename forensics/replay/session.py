@@ -69,10 +69,10 @@ class Session:
         stopped = self.course.stopped
         return answer(said) if stopped is None else frames.Stop(stopped.message)
 
-    def finish(self) -> None:
-        """The agent has returned."""
+    def finish(self, *, blocked: bool = False) -> None:
+        """The agent has ended, by itself or `blocked` by a guardrail."""
         if self.course.stopped is None:
-            self._turns.finish()
+            self._turns.finish(blocked=blocked)
 
     def _heed(self, call: Call, told: Any) -> None:
         """A result is not the recorded one: a recorded model can't heed that, and its next prompt is expected so."""

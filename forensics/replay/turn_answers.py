@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from forensics.core.trace import Step
     from forensics.replay.guard_answers import GuardAnswers
     from forensics.replay.ports import Answerer, ModelAnswer
     from forensics.replay.recorded_answers import RecordedAnswers
@@ -70,11 +71,18 @@ class TurnAnswers:
         self._course.waiting.turn(answer)
         return _answered(answer)
 
-    def finish(self) -> None:
-        """The agent is done: what stands beside its last turn in the record."""
-        script = self._setting.script
-        if script is not None and not self._recorded.left:
-            self._course.log.extend(entry for _, entry in self._beside(script.after))
+    def finish(self, *, blocked: bool) -> None:
+        """The agent is done: what stands beside its last turn in the record, and where it was blocked as it was there,
+        the error that tells of it.
+        """
+        script, trace = self._setting.script, self._setting.analysis.trace
+        if script is None or self._recorded.left:
+            return
+        self._course.log.extend(entry for _, entry in self._beside(script.after))
+        for step in script.after if blocked else ():
+            one = trace.step(step)
+            if one.kind is StepKind.ERROR:
+                self._course.log.append(Told(one.kind, one.agent, _said(one)))
 
     def _request(self, said: frames.AskModel) -> ModelRequest:
         """The whole request: what is new behind what the lane has said before."""
@@ -139,7 +147,11 @@ class TurnAnswers:
                 passed = says_passed(one.payload) is not False
                 yield step, GuardedBy(one.name, one.agent, passed, again=False, step=step)
             elif one.kind is StepKind.APPROVAL_REQUEST:
-                yield step, Told(one.kind, one.agent, None if one.payload is None else decode(one.payload).value)
+                yield step, Told(one.kind, one.agent, _said(one))
+
+
+def _said(step: Step) -> Any:
+    return None if step.payload is None else decode(step.payload).value
 
 
 def _new(request: ModelRequest) -> list[dict[str, Any]]:

@@ -126,7 +126,7 @@ def rerun_document(judged: Judged, outcome: Outcome | None, refusal: Refusal | N
 def recorded_output(trace: Trace) -> Any:
     """What the recorded run said last: its final output where its format repeats one, else its last turn's words."""
     final = [row for row in trace.rows(StepKind.OTHER) if trace.strings[trace.name[row]] == "final output"]
-    rows = final or trace.rows(StepKind.MODEL)
+    rows = final or [row for row in trace.rows(StepKind.MODEL) if trace.strings[trace.agent[row]] not in trace.judges]
     payload = trace.payload[rows[-1]] if rows else None
     return None if payload is None else decode(payload).value
 

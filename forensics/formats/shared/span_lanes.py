@@ -11,7 +11,7 @@ from forensics.core.jsonvalue import canonical, unfold, value_of
 from forensics.core.trace import NOWHERE, Payload, StepKind
 from forensics.formats.shared import span_names as names
 from forensics.formats.shared.span_names import Role
-from forensics.formats.shared.span_order import NO_PARENT
+from forensics.formats.shared.span_order import NO_PARENT, nearest_above
 from forensics.formats.shared.span_roles import AGENTS
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 
 _NAMED = frozenset(names.AGENT_NAME)
+_AROUND = frozenset({Role.GUARDRAIL, Role.AGENT, Role.TOOL})
+JUDGE = "guardrail "
+"""What stands before the name of a guardrail, where that asks a model and so is a lane of its own."""
 _SEVERAL = 2
 
 
@@ -58,9 +61,18 @@ class Scopes:
         self._unfiled: dict[str, list[tuple[Message, Lane]]] = {}  # said, and not looked for by anybody yet
         self._seen: dict[str, tuple[Scope | None, Lane | None]] = {}
         self._lost_agents = _lost_agents(cast)
+        self._judge_above = nearest_above(cast.tree, cast.roles, _AROUND)
 
     def around(self, row: int) -> Scope:
-        """The scope in which a span stands. Where no agent span is above it, that of the agent that is named."""
+        """The scope in which a span stands. Where no agent span is above it, that of the agent that is named; a model
+        that a guardrail asks has a conversation of its own, apart from the agent's.
+        """
+        judged = self._judge_above[row]
+        if judged != NO_PARENT and self._cast.roles[judged] is Role.GUARDRAIL:
+            span = self._cast.spans[judged]
+            name = f"{JUDGE}{span.text(names.GUARDRAIL_NAME) or span.name}"
+            self._builder.trace.judges.add(name)
+            return self._at(judged, name)
         above = self._cast.scope[row]
         return self._at(above, self._named(row) if above == NO_PARENT else "")
 

@@ -43,7 +43,7 @@ SYSTEM_INSTRUCTIONS = ("gen_ai.system_instructions",)
 ANSWER = (
     "gen_ai.output.messages", "llm.output_messages", "gen_ai.completion", "llm.choices", "monocle.answer",
 )  # fmt: skip
-ANSWER_TEXT = ("gen_ai.response.content", "ai.response.text", "ai.response.object")
+ANSWER_TEXT = ("gen_ai.response.content", "ai.response.text", "ai.response.object", "fastaiagent.decision.answers")
 ANSWER_CALLS = ("gen_ai.response.tool_calls", "ai.response.toolCalls")
 REQUEST_BODY = (
     "gcp.vertex.agent.llm_request", "input.value", "traceloop.entity.input", "langfuse.observation.input",
@@ -225,6 +225,7 @@ ROLE_OF_OPERATION: dict[str, Role] = {
     "generate_content": Role.MODEL,
     "text_completion": Role.MODEL,
     "completion": Role.MODEL,
+    "decide": Role.MODEL,
     "execute_tool": Role.TOOL,
     "invoke_agent": Role.AGENT,
     "invoke_workflow": Role.WORKFLOW,

@@ -145,7 +145,7 @@ class TraceWalk:
         found: dict[int, Said] = {}
         for asked, said in self.cast.prompts.items():
             row = asked
-            while row != NO_PARENT and row not in found:
+            while row != NO_PARENT and row not in found and self.cast.roles[row] is not Role.GUARDRAIL:
                 found[row] = said
                 self.first_asked[row] = asked
                 row = self.cast.tree.parent[row]
