@@ -6,12 +6,14 @@ Names (of tools, agents, models), ids and numbers of steps are no content: witho
 from __future__ import annotations
 
 from enum import StrEnum
+from sys import maxsize
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from forensics.core.jsonvalue import short_json, spell_surrogates, strict_value, text_of, value_of
 from forensics.report.incident.documents import Contents
+from forensics.report.incident.media import without_media
 
 if TYPE_CHECKING:
     from forensics.core.trace import Payload
@@ -41,17 +43,19 @@ class Content(msgspec.Struct, frozen=True):
 
     def of(self, payload: Payload | None) -> str | None:
         """A payload's text."""
-        return None if payload is None or self.level is Level.NONE else self.cut(spell_surrogates(text_of(payload)))
+        return None if payload is None else self.text(spell_surrogates(text_of(payload)))
 
     def json(self, payload: Payload | None) -> str | None:
         """A payload as JSON on one line."""
         if payload is None or self.level is Level.NONE:
             return None
-        return self.cut(short_json(strict_value(value_of(payload)), (self.budget or len(payload)) + _LEAST))
+        return self.text(short_json(strict_value(value_of(payload)), maxsize))
 
     def text(self, text: str | None) -> str | None:
-        """A text that was read already."""
-        return None if text is None or self.level is Level.NONE else self.cut(text)
+        """A text that was read already. Media in it are named instead, but where all is shown."""
+        if text is None or self.level is Level.NONE:
+            return None
+        return text if self.level is Level.FULL else self.cut(without_media(text))
 
     def value(self, value: str, index: int, kind: str) -> str:
         """A handle's value or, where no content is shown, its number and kind."""

@@ -59,7 +59,9 @@ def custody(material: Material) -> Custody:
     """The part of a report about the evidence itself."""
     inputs = material.audit.evidence
     read = sum(row.status != "refused" for row in inputs)
-    text = f"{read} of {plural(len(inputs), 'input')} stood unchanged while this report was made."
+    text = (
+        f"{read} of {plural(len(inputs), 'input')} {'was' if read == 1 else 'were'} read and stood unchanged meanwhile."
+    )
     return Custody(
         inputs=inputs,
         unchanged=derived(text, _STOOD),

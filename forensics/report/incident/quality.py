@@ -15,6 +15,7 @@ from forensics.report.incident.effects import target_of
 from forensics.report.incident.material import means
 from forensics.report.incident.statements import derived, share
 from forensics.report.incident.verdicts import records_of
+from forensics.report.terminal_page import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,18 +37,24 @@ def quality(material: Material, findings: Sequence[ReportFinding]) -> DataQualit
         counts=material.audit.counts,
         completeness=_completeness(material),
         rows=rows,
-        statement=_statement(rows),
+        statement=_statement(rows, material),
     )
 
 
-def _statement(rows: Sequence[Quality]) -> Statement:
+def _statement(rows: Sequence[Quality], material: Material) -> Statement:
     rule = "gaps that may hide a call, a result or a turn refuse every rerun"
     hiding = [row.code for row in rows if row.hides]
+    inputs = material.audit.evidence
+    unread = sum(row.status == "refused" for row in inputs)
+    told = []
+    if unread:
+        told.append(f"{unread} of {plural(len(inputs), 'input')} could not be read: nothing is known of what is in it.")
     if hiding:
-        text = f"Calls, results or turns may be missing from the record: {', '.join(hiding)}."
-    else:
-        text = "Nothing that was found suggests that a call, a result or a turn is missing from the record."
-    return derived(text, rule, locators=[at for row in rows if row.hides for at in row.locators][:_PLACES])
+        told.append(f"Calls, results or turns may be missing from the record: {', '.join(hiding)}.")
+    elif unread < len(inputs):
+        told.append("Nothing that was found suggests that a call, a result or a turn is missing from the record.")
+    places = [at for row in rows if row.hides for at in row.locators][:_PLACES]
+    return derived(" ".join(told), rule, locators=places)
 
 
 class _Seen(msgspec.Struct):

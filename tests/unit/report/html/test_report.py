@@ -122,6 +122,8 @@ def test_evidence_that_can_not_be_read_gives_a_page_too(tmp_path: Path) -> None:
     assert "noise.bin" in text
     assert "1 of 1 inputs could not be read: nothing is known of them." in text
     assert text.count("No step was read.") == 1
+    assert "1 of 1 input could not be read: nothing is known of what is in it." in text
+    assert "suggests that a call, a result or a turn is missing" not in text
 
 
 def test_a_command_counts_steps_as_the_evidence_alone_does() -> None:
