@@ -59,9 +59,8 @@ def custody(material: Material) -> Custody:
     """The part of a report about the evidence itself."""
     inputs = material.audit.evidence
     read = sum(row.status != "refused" for row in inputs)
-    text = (
-        f"{read} of {plural(len(inputs), 'input')} {'was' if read == 1 else 'were'} read and stood unchanged meanwhile."
-    )
+    unread = "" if read == len(inputs) else " Of the others only the size and the digest are known."
+    text = f"{read} of {plural(len(inputs), 'input')} stood unchanged while this report was made.{unread}"
     return Custody(
         inputs=inputs,
         unchanged=derived(text, _STOOD),
