@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shlex
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -278,6 +279,19 @@ def test_evidence_that_can_not_be_read_ends_with_3_and_a_report(tmp_path: Path) 
     ended = run(ROOT / "README.md", "--to", file)
     assert ended.exit_code == 3
     assert "Nothing could be told" in file.read_text("utf-8")
+
+
+def test_the_commands_that_keep_the_run_as_a_test_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(PAGER.name).write_bytes(PAGER.read_bytes())
+    commands = printed(PAGER)["regression"]["commands"]
+    assert [command.split()[:3] for command in commands] == [
+        ["forensics", "case", "save"],
+        ["forensics", "case", "run"],
+    ]
+    for command in commands:
+        ended = CliRunner().invoke(program, shlex.split(command)[1:])
+        assert ended.exit_code == 0, ended.output
 
 
 # golden --------------------------------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ _OFTEN = 20
 def effects(document: ReportDocument) -> Markup:
     """Each call that changed something, or may have."""
     part = document.effects
-    rows = [one for one in part.rows if one.step == one.alike[0]]  # calls with equal arguments stand together
+    rows = _apart(part.rows)
     counted = [one for one in part.by_outcome if one.count]
     return section(
         "effects",
@@ -51,6 +51,14 @@ def effects(document: ReportDocument) -> Markup:
         table("Effects", _EFFECTS, (_effect(document, one) for one in rows[:FULL])) if rows else None,
         brief_table("Further effects", _FURTHER, [_further(one) for one in rows[FULL:]]),
     )
+
+
+def _apart(rows: Sequence[EffectRow]) -> list[EffectRow]:
+    """The rows of a table: calls with equal arguments stand together where they ended alike and gave nothing."""
+    first = {one.step: one for one in rows}
+    return [
+        one for one in rows if one.step == one.alike[0] or one.handles or one.outcome != first[one.alike[0]].outcome
+    ]
 
 
 def _further(one: EffectRow) -> Markup:
@@ -91,9 +99,9 @@ def _minted(one: EffectRow) -> Iterator[Markup]:
 
 
 def _often(one: EffectRow) -> Iterator[Markup]:
-    if len(one.alike) > 1:
+    if one.times > 1:
         yield el(
-            "div", f"{len(one.alike):,} times with these arguments: steps ", *steps(one.alike, _OFTEN), class_="refused"
+            "div", f"{one.times:,} times with these arguments: steps ", *steps(one.alike, _OFTEN), class_="refused"
         )
 
 

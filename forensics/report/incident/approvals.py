@@ -12,7 +12,7 @@ from forensics.report.incident.statements import recorded, share
 from forensics.report.terminal_page import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from forensics.analysis.oversight import Approval
     from forensics.core.trace import Payload, Trace
@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 def oversight(material: Material, findings: Sequence[ReportFinding]) -> Oversight:
     """The part of a report about approvals."""
-    rows = [row for index in range(len(material.traces)) for row in _rows(material, index, findings)]
+    told: dict[int, list[int]] = {}
+    for finding in findings:
+        for step in finding.steps:
+            told.setdefault(step, []).append(finding.index)
+    rows = [row for index in range(len(material.traces)) for row in _rows(material, index, told)]
     approved = {step for row in rows if row.decisions for step in row.calls}
     effects = [call.step for trace in material.traces for call in effect_calls(trace)]
     covered = sum(step in approved for step in effects)
@@ -47,12 +51,11 @@ def _statement(rows: Sequence[ApprovalRow], covered: int, effects: int) -> State
     )
 
 
-def _rows(material: Material, index: int, findings: Sequence[ReportFinding]) -> Iterator[ApprovalRow]:
+def _rows(material: Material, index: int, told: Mapping[int, list[int]]) -> Iterator[ApprovalRow]:
     trace, first = material.analyses[index].trace, material.traces[index].first_step
     for name, approval in approvals(trace).items():
         asked = [first + row for row in approval.requests]
         decided = [first + decision.step for decision in approval.decisions]
-        touched = {*asked, *decided}
         yield ApprovalRow(
             trace=index,
             name=spell_surrogates(name),
@@ -64,7 +67,7 @@ def _rows(material: Material, index: int, findings: Sequence[ReportFinding]) -> 
             shown=material.content.json(approval.shown[-1].arguments if approval.shown else None),
             executed=material.content.json(_executed(trace, approval)),
             basis="recorded",
-            findings=[f.index for f in findings if f.trace == index and touched & set(f.steps)],
+            findings=sorted({index for step in (*asked, *decided) for index in told.get(step, ())}),
         )
 
 

@@ -124,8 +124,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class EffectRow(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "class"}):
     """One call that changed something, or may have. `outcome` is confirmed (the result holds what the call made, or
-    says that it was done), answered (any other result), failed, denied or unknown; `alike` are the steps of the calls
-    of this trace with the same tool and arguments, itself included.
+    says that it was done), answered (any other result), failed, denied or unknown; `times` counts the calls
+    of this trace with the same tool and arguments, itself included, and `alike` are the steps of the first twenty.
     """
 
     trace: int
@@ -146,6 +146,7 @@ class EffectRow(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "cl
     rests_on: str
     rules: list[str]
     approvals: list[int]
+    times: int
     alike: list[int]
     locator: Place
 
@@ -515,7 +516,9 @@ class Blank(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Regression(msgspec.Struct, frozen=True, kw_only=True):
-    """How this run is kept as a test: the id of the saved case (a blank until there is one) and the commands."""
+    """How this run is kept as a test: the id of the saved case (a blank until there is one) and the commands; none for
+    a trace of which nothing may be rerun.
+    """
 
     case_id: str | None
     commands: list[str]

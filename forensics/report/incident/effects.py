@@ -33,6 +33,7 @@ _TARGETS = (
     "database queue topic bucket host service account_id customer_id user_id order_id ticket_id issue_id incident_id "
     "page_id id name target resource key command query sql"
 )
+_ALIKE = 20
 UNKNOWN_RULE = "unknown means unsafe"
 
 
@@ -107,7 +108,8 @@ def _row(told: Told, approved: list[int], alike: list[int]) -> EffectRow:
         rests_on=classified.rests_on.value,
         rules=_rules(classified),
         approvals=approved,
-        alike=alike,
+        times=len(alike),
+        alike=alike[:_ALIKE],
         locator=place(analysis.trace.locator(call.step)) or Place(evidence=0),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from forensics.report.incident.documents import (
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from forensics.report.incident.documents import Event
     from forensics.report.incident.material import Material
 
+_CASES, _NAME = 20, 200
 _STATIC = "static by default: a report runs nothing, imports nothing and contacts nothing"
 _STOOD = "the size and the time of change of each file after reading are those of before"
 
@@ -83,5 +85,17 @@ def privacy(events: Sequence[Event]) -> Privacy:
 
 def regression(material: Material) -> Regression:
     """The part of a report about keeping the run as a test."""
-    names = [short(row.name, 200) for row in material.audit.evidence if row.status != "refused"]
-    return Regression(case_id=None, commands=[f"forensics audit {name} --format json" for name in names[:20]])
+    commands = [
+        f"forensics case save {_word(material.audit.evidence[trace.evidence].name)} --trace {_word(trace.id)} "
+        "--policy inject --with-evidence --to cases/cases.jsonl"
+        for trace in material.traces
+        if trace.verdict.level != "static"
+    ]
+    return Regression(
+        case_id=None, commands=[*commands[:_CASES], "forensics case run cases/cases.jsonl"] if commands else []
+    )
+
+
+def _word(text: str) -> str:
+    """A text as one word of a command line, harmless to a terminal."""
+    return quote(short(text, _NAME))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     )
 
 ROWS = 40  # of a table: a ticket of GitHub holds 65,536 characters
-_CELL, _LINE = 100, 300
+_CELL, _LINE, _STEPS = 100, 300, 6
 _BLANK = "_(to be filled in)_"
 _LEVEL = {
     "static": "static only: nothing of it may be run again",
@@ -175,8 +175,15 @@ def _effect(row: EffectRow) -> tuple[str, ...]:
         f"{row.outcome} ({row.outcome_basis})" + (f", {row.absence}" if row.absence else ""),
         f"{row.effect}, rests on {row.rests_on}",
         ", ".join(f"step {step}" for step in row.approvals) or "no record",
-        f"{len(row.alike)} (steps {', '.join(map(str, row.alike[:6]))})" if len(row.alike) > 1 else "once",
+        _often(row),
     )
+
+
+def _often(row: EffectRow) -> str:
+    if row.times == 1:
+        return "once"
+    more = " …" if row.times > _STEPS else ""
+    return f"{row.times} (steps {', '.join(map(str, row.alike[:_STEPS]))}{more})"
 
 
 # 5 to 8 --------------------------------------------------------------------------------------------------------------

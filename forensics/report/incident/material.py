@@ -28,6 +28,7 @@ class Material:
         self.numbering = Numbering(examined)
         self.analyses: list[TraceAnalysis] = [a for one in examined for a in one.analyses]
         self._firsts = [trace.first_step for trace in self.audit.traces]
+        self._index = {trace.id: n for n, trace in reversed(list(enumerate(self.audit.traces)))}
         self._handles = [{h.value: (n, h.kind) for n, h in enumerate(trace.handles)} for trace in self.audit.traces]
 
     @property
@@ -47,7 +48,7 @@ class Material:
         """The index of a finding's trace: that of its first step, else the first trace of that id."""
         if steps:
             return self.trace_at(steps[0])
-        return next((i for i, trace in enumerate(self.traces) if trace.id == trace_id), None)
+        return None if trace_id is None else self._index.get(trace_id)
 
 
 def means(code: str) -> str:

@@ -25,6 +25,7 @@ _DECIDED = {
     "words": "its own words (name, description, schema), which nobody vouched for",
     "none": "nothing, so the worst is assumed",
 }
+_QUOTING = ("arguments", "behaviour", "description", "result", "schema")  # may quote a text of the trace
 _ONLY_WORDS = ["a tool may do something else than its words say; an entry in the policy file would settle it"]
 
 
@@ -66,6 +67,6 @@ def _statement(tool: ToolRow) -> Statement:
 
 def _basis(piece: BasisRow, material: Material) -> BasisRow:
     """A piece of evidence; what it says may quote a value, which stays out of a report without content."""
-    if material.content.level is not Level.NONE or piece.source not in ("behaviour", "arguments", "result"):
+    if material.content.level is not Level.NONE or piece.source not in _QUOTING:
         return piece
     return msgspec.structs.replace(piece, says=f"what the rule {piece.rule or piece.source} says")
