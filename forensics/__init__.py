@@ -18,7 +18,7 @@ _HOMES = {
     "graph": "forensics.api",
     "load": "forensics.api",
     "match": "forensics.api_match",
-    "run_cases": "forensics.api_cases",
+    "run_cases": "forensics.api_case_runs",
     "save_case": "forensics.api_cases",
     "to_networkx": "forensics.api",
     "Examination": "forensics.api",
@@ -64,7 +64,8 @@ if TYPE_CHECKING:
         load,
         to_networkx,
     )
-    from forensics.api_cases import run_cases, save_case
+    from forensics.api_case_runs import run_cases
+    from forensics.api_cases import save_case
     from forensics.api_compare import compare_runs
     from forensics.api_match import match
     from forensics.core.trace import Trace

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report.comparison_view import CAUSE, FOLLOWS, RENAMED, STATES, parted, shortened
 from forensics.report.comparison_words import CAUSES, result_sentence, result_word
-from forensics.report.markup import Markup, el, join, page
+from forensics.report.markup import Markup, el, join, page, quoted
 from forensics.report.page_style import STYLE
 from forensics.report.terminal_findings import where
 from forensics.report.terminal_page import plural
@@ -101,15 +101,19 @@ def _first(view: View) -> Markup | None:
     return _section("first", "Where they part", _facts(row), _texts(at) if at else None)
 
 
+def _what(row: DivergenceRow) -> Markup:
+    return join(quoted(row.what), f": {row.kind.replace('_', ' ')}")
+
+
 def _facts(row: DivergenceRow) -> Markup:
-    facts: list[tuple[str, Markup | str]] = [("what", f"{row.what}: {row.kind.replace('_', ' ')}")]
+    facts: list[tuple[str, Markup | str]] = [("what", _what(row))]
     if row.pointer:
         facts.append(("at", el("code", row.pointer)))
     for side, said in (("left", row.left), ("right", row.right)):
         facts.append((side, el("code", said) if said is not None else "(nothing)"))
     facts.append(("cause", f"{row.cause}: {CAUSES[row.cause]}"))
     if row.because:
-        facts.append(("because", row.because))
+        facts.append(("because", quoted(row.because)))
     if row.lane:
         facts.append(("agent", el("code", row.lane)))
     return el("dl", *(one for label, said in facts for one in (el("dt", label), el("dd", said))), class_="facts")
@@ -148,7 +152,7 @@ def _cone_in_words(cone: Cone) -> str:
 
 def _difference(view: View, number: int) -> tuple[Markup | str | None, ...]:
     row, at = view.document.divergences[number], view.row(number)
-    said = f"{row.what}: {row.kind.replace('_', ' ')}"
+    said = _what(row)
     link = said if at is None else el("a", said, href=f"#row-{at.number}")
     acts = None if at is None else next((side.acts for side in (at.left, at.right) if side and side.acts), None)
     left, right = (el("code", text) if text is not None else "(nothing)" for text in (row.left, row.right))
@@ -196,7 +200,8 @@ def _not_compared(document: ComparisonDocument) -> Markup | None:
     if not document.not_compared:
         return None
     rows = (
-        (one.what, one.why, _number(one.left_step), _number(one.right_step)) for one in document.not_compared[:ROWS]
+        (quoted(one.what), quoted(one.why), _number(one.left_step), _number(one.right_step))
+        for one in document.not_compared[:ROWS]
     )
     caption = "What could not be compared is not the same as what does not differ."
     head = ("what", "why", "left step", "right step")
@@ -211,7 +216,7 @@ def _findings(findings: Sequence[FindingRow]) -> Markup | None:
             el("code", one.code),
             el("span", one.severity, class_=f"tag {_SEVERITIES.get(one.severity, '')}".strip()),
             one.basis,
-            f"{one.message}{where(one)}",
+            quoted(f"{one.message}{where(one)}"),
         )
         for one in findings[:ROWS]
     )
@@ -257,7 +262,7 @@ def _sides(row: Row, limit: int, *, marked: bool) -> tuple[Markup, Markup]:
 def _side(name: str, side: Side | None, parts: tuple[str, str, str], limit: int) -> Markup:
     if side is None:
         return el("div", el("p", f"{name}: nothing stands here", class_="label"))
-    label = el("p", f"{name}, step {side.step}: {side.label} ", class_="label")
+    label = el("p", f"{name}, step {side.step}: ", quoted(side.label), class_="label")
     return el("div", label, el("pre", *_cut(parts, limit)) if any(parts) else None)
 
 

@@ -31,6 +31,7 @@ margin:0 .3rem .2rem 0}
 pre,code{font-family:ui-monospace,SFMono-Regular,Consolas,"DejaVu Sans Mono",monospace;font-size:.86rem}
 pre{margin:0;padding:.5rem .6rem;background:var(--field);border:1px solid var(--line);border-radius:.3rem;
 white-space:pre-wrap;overflow-wrap:anywhere}
+code,pre{unicode-bidi:isolate}
 mark{background:var(--mark);color:var(--mark-ink);border-radius:.15rem}
 .pair{display:grid;grid-template-columns:1fr 1fr;gap:.8rem}
 .pair>div{min-width:0}

@@ -16,7 +16,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from forensics.api_cases import Setup
+    from forensics.api_case_runs import Setup
     from forensics.report.case_documents import CaseRow
     from forensics.report.case_files import Kept
 
@@ -60,7 +60,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 def _setup(config: pytest.Config) -> Setup:
     from forensics.api import Options
-    from forensics.api_cases import Setup, handed_in
+    from forensics.api_case_runs import Setup, handed_in
 
     tools, folders = (config.getoption(f"forensics_{name}") or () for name in ("tool", "path"))
     code = handed_in(config.getoption("forensics_agent"), tools, folders)
@@ -108,7 +108,7 @@ class CaseItem(pytest.Item):
 
     def runtest(self) -> None:
         """Rerun the case; what did not pass in the baseline either, and alike, is expected to fail."""
-        from forensics.api_cases import run_case
+        from forensics.api_case_runs import run_case
         from forensics.report.cases import PASSED
 
         file = self.getparent(CaseFile)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import shutil
@@ -271,3 +272,25 @@ def test_code_that_is_not_there_is_a_usage_error(save: Callable[..., Result], ru
     save()
     for options in (("--agent", "nowhere:run"), ("--agent", "oncall"), ("--tool", "pay"), ("--tool", "=oncall:run")):
         assert run(*options).exit_code == 2
+
+
+def test_packed_evidence_is_known_by_the_bytes_of_its_file(
+    save: Callable[..., Result], run: Callable[..., Result], folder: Path
+) -> None:
+    packed = folder / "elsewhere" / "pager.db.gz"
+    packed.write_bytes(gzip.compress((SAMPLES / "pager.db").read_bytes(), mtime=0))
+    assert save("--with-evidence", evidence=packed).exit_code == 0
+    (case,) = kept(folder)
+    assert case["source"]["sha256"] == hashlib.sha256(packed.read_bytes()).hexdigest()
+    assert run().exit_code == 0
+
+
+def test_a_changed_change_in_a_case_is_named(
+    save: Callable[..., Result], run: Callable[..., Result], folder: Path
+) -> None:
+    save("--with-evidence")
+    (case,) = kept(folder)
+    (folder / "cases" / "cases.jsonl").write_text(json.dumps({**case, "changes": {"prompt": 7}}) + "\n")
+    assert [one[0] for one in differences(run("--format", "json"))] == ["case_invalid"]
+    (folder / "cases" / "cases.jsonl").write_text(json.dumps({**case, "policy": "payments-team"}) + "\n")
+    assert [one[0] for one in differences(run("--format", "json"))] == ["policy_missing"]

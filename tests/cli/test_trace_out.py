@@ -103,3 +103,11 @@ def test_it_is_kept_as_a_case_with_the_trail_to_its_source(samples: Path, out: P
     assert case["source_trace_id"] == rerun["trace"]
     assert case["source"]["trace"] == rerun["rerun"]
     assert forensics("case", "run", cases)[1]["result"] == "passed"
+
+
+def test_the_trail_names_what_the_first_rerun_changed(samples: Path, out: Path) -> None:
+    changed = ("--set-prompt", "Page at once.", "--trace-out", out)
+    code, rerun = forensics("replay", samples / "pager.db", *INJECT, *changed)
+    assert "modification_without_effect" in {one["code"] for one in rerun["findings"]}, code
+    _, case = forensics("case", "save", out, *INJECT, "--to", out.parents[1] / "cases" / "cases.jsonl")
+    assert (case["modifications"], case["changes"]) == ({"prompt": "Page at once."}, {})

@@ -61,7 +61,7 @@ def command(  # noqa: PLR0917 - as click hands its options over
     asked, nothing is run but the agent, in its cell. The agent comes from --agent, else it is rebuilt from each trace;
     nothing that a case names is imported.
     """
-    from forensics.api_cases import Setup, cases_exit_code, handed_in, run_cases
+    from forensics.api_case_runs import Setup, cases_exit_code, handed_in, run_cases
     from forensics.report.case_files import read_baseline
 
     before = None if baseline is None else read_baseline(baseline)
