@@ -102,14 +102,17 @@ class Examination(msgspec.Struct, frozen=True):
         return report_document(self.examined, self.policy, self.rules.digest, exit_code(self, asked.fail_on), asked)
 
     def reports(self, options: ReportOptions | None = None) -> Iterator[ReportDocument]:
-        """A report of each trace by itself, in the order of the traces; steps are numbered from 0 in each."""
-        for one in self.examined:
-            for analysis in one.analyses:
-                alone = tuple(
-                    msgspec.structs.replace(other, analyses=(analysis,) if other is one else ())
-                    for other in self.examined
-                )
-                yield Examination(alone, self.policy, self.rules).report(options)
+        """A report of each trace by itself, in the order of the traces, over its own evidence alone; steps are numbered
+        from 0 in each.
+        """
+        from forensics.report.incident.compose import ReportOptions
+        from forensics.report.incident.single import alone, singles
+
+        asked = options or ReportOptions()
+        for evidences, kept in singles(self.examined):
+            own = msgspec.structs.replace(self, examined=tuple(evidences[number] for number in kept))
+            report = msgspec.structs.replace(self, examined=evidences).report(asked)
+            yield alone(report, kept, exit_code(own, asked.fail_on))
 
 
 class Judges(msgspec.Struct, frozen=True):

@@ -67,6 +67,24 @@ def test_a_folder_gets_one_file_a_trace(tmp_path: Path) -> None:
     assert all(one["timeline"]["events"][0]["index"] == 0 for one in alone)
 
 
+def test_the_report_of_a_trace_is_about_its_own_evidence(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for sample in (ROOT / "samples" / "mailing.events.jsonl", DOUBLE, PAGER):
+        (folder / sample.name).write_bytes(sample.read_bytes())
+    assert run(folder, "--to", tmp_path / "out" / "*.json").exit_code == 0
+    written = [json.loads(path.read_bytes()) for path in (tmp_path / "out").iterdir()]
+    assert len(written) == 3
+    for one in written:
+        (source,) = one["custody"]["inputs"]
+        alone = printed(folder / source["name"])
+        assert one["findings"] == alone["findings"]
+        assert one["quality"] == alone["quality"]
+        assert one["verdict"] == alone["verdict"]
+        assert one["timeline"] == alone["timeline"]
+        assert one["custody"] == alone["custody"]
+
+
 def test_the_name_of_a_trace_is_no_path(tmp_path: Path) -> None:
     evidence = tmp_path / "in" / "log.jsonl"
     evidence.parent.mkdir()

@@ -78,7 +78,7 @@ def report_document(
         oversight=oversight(material, found.rows),
         quality=quality(material, found.rows),
         replay=replay_log(material),
-        custody=custody(material),
+        custody=custody(material.audit.evidence),
         privacy=privacy(time.events),
         obligations=obligations(),
         blanks=blanks(),

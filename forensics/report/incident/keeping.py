@@ -19,7 +19,7 @@ from forensics.report.terminal_page import plural, short
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from forensics.report.documents import RepeatRow, RerunOf
+    from forensics.report.documents import EvidenceRow, RepeatRow, RerunOf
     from forensics.report.incident.documents import Event
     from forensics.report.incident.material import Material
 
@@ -57,9 +57,8 @@ def _repeated(material: Material, one: RepeatRow) -> RepeatedCall:
     )
 
 
-def custody(material: Material) -> Custody:
+def custody(inputs: list[EvidenceRow]) -> Custody:
     """The part of a report about the evidence itself."""
-    inputs = material.audit.evidence
     read = sum(row.status != "refused" for row in inputs)
     unread = "" if read == len(inputs) else " Of the others only the size and the digest are known."
     text = f"{read} of {plural(len(inputs), 'input')} stood unchanged while this report was made.{unread}"
