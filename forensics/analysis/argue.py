@@ -71,7 +71,7 @@ def _places(sides: list[str], wanted: str) -> tuple[int, ...]:
 
 
 def _side(known: Classification, piece: ClassEvidence) -> str:
-    if not weighs(piece):
+    if not weighs(piece) or (piece.effect, piece.result, piece.scope) == (None, None, None):
         return "without weight"
     if piece.effect is not None:
         return "for" if (piece.effect is Effect.NONE) == (known.effect is Effect.NONE) else "against"

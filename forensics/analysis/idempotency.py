@@ -10,6 +10,7 @@ from forensics.analysis.outcomes import is_unanswered
 from forensics.core.evidence import Basis
 from forensics.core.findings import Finding, finding
 from forensics.core.jsonvalue import canonical, value_of
+from forensics.core.rpc_errors import RpcEnd, error_in
 from forensics.core.sanitise import one_line
 from forensics.core.trace import Call, Outcome
 
@@ -70,9 +71,17 @@ def _parted(arguments: Payload) -> tuple[bytes, bytes]:
     return canonical({name: item for name, item in value.items() if name not in keys}), canonical(keys)
 
 
+def _may_have_acted(call: Call) -> bool:
+    """Whether it is not known that a try did nothing: a server that refused the request ran nothing."""
+    if call.outcome is Outcome.FAILED and call.result is not None:
+        error = error_in(value_of(call.result))
+        return error is None or error.end is not RpcEnd.REFUSED
+    return call.outcome in _UNSETTLED or is_unanswered(call)
+
+
 def _told(tries: list[tuple[Call, bytes]]) -> Iterator[Finding]:
     for (first, key), (second, other) in pairwise(tries):
-        if key == other or not key or not (first.outcome in _UNSETTLED or is_unanswered(first)):
+        if key == other or not key or not _may_have_acted(first):
             continue
         how = "with another idempotency key" if other else "without an idempotency key"
         message = (

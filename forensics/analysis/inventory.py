@@ -8,8 +8,10 @@ import msgspec
 
 from forensics.analysis.agreements import agreements
 from forensics.analysis.listing import NOTHING_LISTED, Listing
+from forensics.analysis.refusals import error_evidence
 from forensics.analysis.returned import minted_by_call
 from forensics.core.classes import ClassEvidence, Classification, Source, ToolFacts, resolve
+from forensics.core.rpc_errors import answered
 from forensics.proofs.calls import answerable, proof_of, without
 
 if TYPE_CHECKING:
@@ -82,11 +84,15 @@ class _CalledTool:
         if known is None:
             pieces = said if proof is None else (*without(said, self._rules.answered_by_proof), proof)
             known = self._known[heard, proof] = _classified(self._facts, pieces)
-        return self._with_minted(known, call) if has_result else known
+        return self._with_result(known, call) if has_result else known
 
-    def _with_minted(self, known: Classified, call: CallFacts) -> Classified:
+    def _with_result(self, known: Classified, call: CallFacts) -> Classified:
+        """The same with what the result shows: that it is an error, or what the call made."""
         classified = known.classification
-        minted = minted_by_call(call.arguments, call.result, classified.effect, self._rules)
+        error = error_evidence(call.result)
+        if error is not None:
+            return _classified(self._facts, (*classified.evidence, error))
+        minted = minted_by_call(call.arguments, answered(call.result), classified.effect, self._rules)
         return known if not minted else _classified(self._facts, (*classified.evidence, *minted))
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from forensics.analysis.listing import NOTHING_LISTED, Known, Listing
+from forensics.analysis.refusals import error_evidence
 from forensics.core.classes import (
     Classes,
     ClassEvidence,
@@ -42,6 +43,7 @@ _DIGITS_AS_ZEROS = bytes.maketrans(b"0123456789", b"0" * 10)
 _NAMED = 8
 _DIGEST = 16  # bytes: enough for no two to be equal by chance or on purpose
 _BLOCK = 256  # calls
+_ERRORS = frozenset({Outcome.FAILED, Outcome.DENIED, Outcome.INDETERMINATE})
 _ESCAPED_DIGIT = b"\\u003"
 _LONG_NUMBER = b"0" * len(str(SAFE_INTEGER))
 
@@ -104,17 +106,17 @@ class _Tool:
         self._runs_text: dict[Heard, bool] = {}
         self._proofs: dict[ClassEvidence | None, None] = {}
 
-    def classify(self, heard: Heard, arguments: object, unstable: ClassEvidence | None = None) -> int:
-        """The class of a call about which this was heard; `unstable` says that its result differs from that of the same
-        call before.
+    def classify(self, heard: Heard, arguments: object, behaved: ClassEvidence | None = None) -> int:
+        """The class of a call about which this was heard; `behaved` says that its result differs from that of the same
+        call before, or is an error.
         """
         proof = self._proof(heard, arguments)
-        known = (heard, None if unstable is None else unstable.rule, proof)
+        known = (heard, None if behaved is None else behaved.rule, proof)
         number = self._classified.get(known)
         if number is None:
             number = self._classified[known] = len(self._kinds)
             own = self.calls.evidence(heard)
-            self._kinds.append(self._resolved(own if unstable is None else (*own, unstable), proof))
+            self._kinds.append(self._resolved(own if behaved is None else (*own, behaved), proof))
         return number
 
     def evidence(self) -> Evidence:
@@ -208,12 +210,19 @@ class _Surveyor:
             self.texts.append(call.step)
         alike = self.arguments.add(canonical(arguments))
         if payload is None or result is None or call.outcome is not Outcome.RECORDED:
-            return tool.classify(tool.calls.heard(arguments), arguments)
+            return self._unanswered(tool, call, arguments, result)
         heard = tool.calls.heard(arguments, result)
         before = self._answered_before(call.row, alike, key)
         if before == call.row or self._has_result(before, result):
             return tool.classify(heard, arguments)
         return tool.classify(heard, arguments, self._changed(self.trace.calls[before], call))
+
+    def _unanswered(self, tool: _Tool, call: Call, arguments: object, result: object) -> int:
+        """The class of a call without a result; what it got for one is the error, where that is recorded."""
+        error = error_evidence(result, self._place(call)) if call.outcome in _ERRORS else None
+        if error is None:
+            return tool.classify(tool.calls.heard(arguments), arguments)
+        return tool.classify(tool.calls.heard(arguments, result), arguments, error)
 
     def _answered_before(self, row: int, alike: int, key: ToolKey) -> int:
         """The first call of that tool with arguments of that number that has an answer: perhaps the one that asks."""

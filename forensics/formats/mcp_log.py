@@ -16,6 +16,7 @@ from forensics.core.classes import ToolFacts
 from forensics.core.evidence import Basis
 from forensics.core.findings import finding
 from forensics.core.jsonvalue import decode, raw, text_of
+from forensics.core.rpc_errors import RpcEnd, RpcError, rpc_error
 from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE, Payload, StepKind
 from forensics.errors import UnknownFormatError
@@ -40,13 +41,9 @@ RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 
 _TRUE = b"true"
-_HEAD = 400  # characters of an error in which it says what it is
-_TIMEOUT = b"-32001"
-_CLOSED = b"-32000"
-_UNSETTLED = re.compile(r"\b(?:time[d -]*out|(?:connection|stream) (?:was )?(?:closed|reset|lost))\b", re.IGNORECASE)
+_CODE = re.compile(rb"-?\d{1,9}")
 _JSON = re.compile(rb"\s*(?:\{|\[\s*[{\[])")  # `[info]` begins a line of text
 _SERVER_INFO = "io.modelcontextprotocol/serverInfo"
-_NEVER_RAN = re.compile(r"session not found|header mismatch|unsupported protocol", re.IGNORECASE)
 _DENIED = re.compile(r"\b(?:(?:reject|deni|declin)ed by (?:the )?user|user (?:reject|deni|declin)ed)\b", re.IGNORECASE)
 _LISTS = ("messages", "history", "log", "entries")
 
@@ -355,31 +352,32 @@ def _looks_like_clients(rpc: Rpc) -> bool:
 
 
 def _status(result: Payload | None, error: Payload | None) -> str:
-    """How a call ended: a timeout says nothing about its effect; what the protocol refused never ran."""
+    """How a call ended, as its answer says (`rpc_errors`); what a person denied is told by the words."""
     if error is not None:
         fields = {} if is_text(error) else fields_of(error)
-        said = (text(fields, "message") or text_of(error))[:_HEAD]
-        code = bytes(fields.get("code", b""))
-        lost = code in (_TIMEOUT, _CLOSED) and not _NEVER_RAN.search(said)
-        return "unsettled" if lost or _UNSETTLED.search(said) else _refusal(said)
+        return _ended(rpc_error(_number(fields), text(fields, "message") or text_of(error)))
     fields = {} if result is None or is_text(result) else fields_of(result)
     if text(fields, "resultType") == "input_required":
         return "pending"
-    if bytes(fields.get("isError", b"")) != _TRUE:
-        return "ok"
-    said = _text_in(fields)
-    return "unsettled" if _UNSETTLED.search(said) else _refusal(said)
+    return "ok" if bytes(fields.get("isError", b"")) != _TRUE else _ended(rpc_error(None, _text_in(fields)))
 
 
-def _refusal(said: str) -> str:
-    return "denied" if _DENIED.search(said) else "error"
+def _number(error: Fields) -> int | None:
+    code = bytes(error.get("code", b""))
+    return int(code) if _CODE.fullmatch(code) else None
+
+
+def _ended(error: RpcError) -> str:
+    if error.end is RpcEnd.OPEN:
+        return "unsettled"
+    return "denied" if _DENIED.search(error.text) else "error"
 
 
 def _text_in(result: Fields) -> str:
     content = present(result, "content")
     if content is None or is_text(content):
-        return "" if content is None else text_of(content)[:_HEAD]
-    return next((said[:_HEAD] for item in items_of(content) if (said := text(fields_of(item), "text"))), "")
+        return "" if content is None else text_of(content)
+    return next((said for item in items_of(content) if (said := text(fields_of(item), "text"))), "")
 
 
 def _name(identity: bytes) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from forensics.core.classes import ClassEvidence, Effect, Scope, Source, Stability, Tier, ToolFacts
+from forensics.core.rpc_errors import answered
 from forensics.rules.conditions import (
     Predicate,
     compile_condition,
@@ -361,8 +362,10 @@ def _operator(entry: ToolEntry) -> ClassEvidence:
 
 
 def _views(result: object) -> Iterator[Mapping[str, object]]:
-    """The objects that a result is: itself, a JSON text, and the structured or text content of an MCP result."""
-    value = _decoded(result)
+    """The objects that a result is: itself, what a JSON-RPC response holds, a JSON text, and the structured or text
+    content of an MCP result.
+    """
+    value = answered(_decoded(result))
     if not isinstance(value, (dict, Mapping)):  # dict first, because asking about Mapping is slow
         return
     yield value

@@ -27,9 +27,10 @@ def told(tmp_path: Path, *tries: tuple[dict[str, Any], dict[str, Any] | None], t
 
 
 OK, TIMED_OUT, FAILED = {"result": "ok"}, {"result": "?", "status": "timeout"}, {"error": "502 bad gateway"}
+INTERNAL = {"error": {"code": -32603, "message": "Internal error"}}
 
 
-@pytest.mark.parametrize("first", [TIMED_OUT, FAILED, None])
+@pytest.mark.parametrize("first", [TIMED_OUT, FAILED, INTERNAL, None])
 @pytest.mark.parametrize(
     "second", [{"amount": 10, "idempotency_key": "k-2"}, {"idempotency_key": "k-2", "amount": 10}, {"amount": 10}]
 )
@@ -46,6 +47,10 @@ def test_a_retry_under_another_key_is_told(
         ((KEYED, OK), ({"amount": 10, "idempotency_key": "k-2"}, OK)),
         ((KEYED, FAILED), ({"amount": 11, "idempotency_key": "k-2"}, OK)),
         (({"amount": 10}, FAILED), ({"amount": 10}, OK)),
+        (  # a server that refused the request ran nothing
+            (KEYED, {"error": {"code": -32602, "message": "invalid amount"}}),
+            ({"amount": 10, "idempotency_key": "k-2"}, OK),
+        ),
         ((KEYED, {"result": "no", "status": "denied"}), ({"amount": 10, "idempotency_key": "k-2"}, OK)),
     ],
 )

@@ -232,6 +232,16 @@ def test_a_call_over_mcp_is_a_call_of_its_tool(cassette: Callable[..., Reading])
     assert found.traces[0].facts["wipe"].hints == {"readOnlyHint": True}
 
 
+@pytest.mark.parametrize(("code", "outcome"), [(-32602, Outcome.FAILED), (-32603, Outcome.INDETERMINATE)])
+def test_an_error_over_mcp_says_how_the_call_ended(
+    cassette: Callable[..., Reading], code: int, outcome: Outcome
+) -> None:
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "wipe", "arguments": {}}}
+    told = {"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "no"}}
+    (call,) = calls(cassette(exchange(asked, told, uri="https://mcp.example/mcp")))
+    assert call.outcome is outcome
+
+
 # recorders -----------------------------------------------------------------------------------------------------------
 
 

@@ -15,8 +15,9 @@ from forensics.core.build import Execution, Spot
 from forensics.core.classes import ToolFacts
 from forensics.core.evidence import Basis
 from forensics.core.findings import finding
-from forensics.core.jsonvalue import canonical, decode, raw, text_of, unfold
+from forensics.core.jsonvalue import canonical, decode, raw, text_of, unfold, value_of
 from forensics.core.messages import Doubt
+from forensics.core.rpc_errors import RpcEnd, error_in
 from forensics.core.sanitise import one_line
 from forensics.core.trace import Boundary, StepKind
 from forensics.formats.shared.fields import Fields, as_object, fields_of, is_text, items_of, opens_with, present, text
@@ -149,7 +150,9 @@ class Cassette:
             self._builder().step(StepKind.OTHER, spot, name=text(asked, "method"))
             self._learn(result, server, spot)
             return
-        failed = error is not None or one.failed or _is_error(result)
+        fault = error_in(value_of(told)) if told is not None else None
+        failed = error is not None or one.failed or fault is not None or _is_error(result)
+        broken = "unsettled" if fault is not None and fault.end is RpcEnd.OPEN else "error"
         ran = Execution(
             text(params, "name"),
             spot.down(one.request.pointer),
@@ -157,7 +160,7 @@ class Cassette:
             present(params, "arguments"),
             result,
             error if error is not None else told if one.failed else None,
-            "error" if failed else "ok" if result is not None else "",
+            broken if failed else "ok" if result is not None else "",
             ended=bool(one.status),
             server=server,
             tainted=tainted,
