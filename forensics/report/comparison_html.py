@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.report.comparison_view import CAUSE, FOLLOWS, RENAMED, STATES, parted, shortened
-from forensics.report.comparison_words import CAUSES, result_sentence, result_word
+from forensics.report.comparison_view import ALONE, CAUSE, FOLLOWS, RENAMED, STATES, parted, shortened
+from forensics.report.comparison_words import CAUSES, difference, result_sentence, result_word
 from forensics.report.markup import Markup, el, join, page, quoted
 from forensics.report.page_style import STYLE
 from forensics.report.terminal_findings import where
@@ -25,7 +25,7 @@ ROWS = 5_000  # of a list or table of the page
 WHOLE, HEAD = 2_000, 160  # characters of a text: where runs differ, and where they are alike
 _NAMED = 50  # differences that a cone names one by one
 _STYLES = {"diverged": "bad", "not_comparable": "warn"}
-_TAGS = {CAUSE: "bad", FOLLOWS: "warn", RENAMED: "good"}
+_TAGS = {CAUSE: "bad", FOLLOWS: "warn", ALONE: "warn", RENAMED: "good"}
 _SEVERITIES = {"critical": "bad", "high": "bad", "medium": "warn"}
 
 
@@ -101,12 +101,8 @@ def _first(view: View) -> Markup | None:
     return _section("first", "Where they part", _facts(row), _texts(at) if at else None)
 
 
-def _what(row: DivergenceRow) -> Markup:
-    return join(quoted(row.what), f": {row.kind.replace('_', ' ')}")
-
-
 def _facts(row: DivergenceRow) -> Markup:
-    facts: list[tuple[str, Markup | str]] = [("what", _what(row))]
+    facts: list[tuple[str, Markup | str]] = [("what", quoted(difference(row)))]
     if row.pointer:
         facts.append(("at", el("code", row.pointer)))
     for side, said in (("left", row.left), ("right", row.right)):
@@ -152,7 +148,7 @@ def _cone_in_words(cone: Cone) -> str:
 
 def _difference(view: View, number: int) -> tuple[Markup | str | None, ...]:
     row, at = view.document.divergences[number], view.row(number)
-    said = _what(row)
+    said = quoted(difference(row))
     link = said if at is None else el("a", said, href=f"#row-{at.number}")
     acts = None if at is None else next((side.acts for side in (at.left, at.right) if side and side.acts), None)
     left, right = (el("code", text) if text is not None else "(nothing)" for text in (row.left, row.right))

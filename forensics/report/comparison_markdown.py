@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from forensics.core.sanitise import markdown_block, markdown_cell, markdown_code
 from forensics.report.comparison_view import ALIKE, STATES, shortened
-from forensics.report.comparison_words import CAUSES, result_sentence, result_word
+from forensics.report.comparison_words import CAUSES, difference, result_sentence, result_word
 from forensics.report.terminal_findings import where
 from forensics.report.terminal_page import plural
 
@@ -63,7 +63,7 @@ def _first(view: View) -> Iterator[str]:
 
 
 def _facts(row: DivergenceRow) -> Iterator[str]:
-    yield f"- what: {markdown_code(row.what)}: {row.kind.replace('_', ' ')}"
+    yield f"- what: {markdown_code(difference(row))}"
     if row.pointer:
         yield f"- at: {markdown_code(row.pointer)}"
     for side, said in (("left", row.left), ("right", row.right)):
@@ -103,7 +103,7 @@ def _cone(view: View, cone: Cone, number: int) -> Iterator[str]:
     for one in cone.affected[:ROWS]:
         row = view.document.divergences[one]
         at = f" at {markdown_code(row.pointer)}" if row.pointer else ""
-        yield f"- step {row.index}, {markdown_code(row.what)}: {row.kind.replace('_', ' ')}{at}"
+        yield f"- step {row.index}, {markdown_code(difference(row))}{at}"
         yield f"  - left {_said(row.left)}, right {_said(row.right)}"
     yield from _more(len(cone.affected))
 

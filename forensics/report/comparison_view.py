@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
     from forensics.report.documents import InspectionDocument
 
-CAUSE, FOLLOWS, RENAMED, ALIKE = "cause", "follows", "renamed", "alike"
+CAUSE, FOLLOWS, ALONE, RENAMED, ALIKE = "cause", "follows", "alone", "renamed", "alike"
 STATES = {
     CAUSE: "differs by itself",
     FOLLOWS: "differs, and an earlier difference may be why",
+    ALONE: "in one run alone",
     RENAMED: "alike, but for renamed handles",
     ALIKE: "alike",
 }
@@ -110,9 +111,10 @@ def _row(
     if differences:
         causes = any(document.divergences[one].explained_by is None for one in differences)
         state = CAUSE if causes else FOLLOWS
+    elif left is None or right is None:
+        state = ALONE
     else:
-        same = left is not None and right is not None and left.text == right.text
-        state = RENAMED if document.handles and not same else ALIKE
+        state = RENAMED if document.handles and left.text != right.text else ALIKE
     return Row(number, left, right, state, tuple(differences))
 
 

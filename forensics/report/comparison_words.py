@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from forensics.report.terminal_page import plural
 
 if TYPE_CHECKING:
-    from forensics.report.documents import ComparisonDocument
+    from forensics.report.documents import ComparisonDocument, DivergenceRow
 
 CAUSES = {
     "input_difference": "what came from outside the run differs",
@@ -18,6 +18,13 @@ CAUSES = {
     "handle_changed": "a handle that the agent was shown has another value",
     "masked_failure": "a result that counts as ended well says that it failed",
 }
+
+_ACTS = frozenset({"missing", "extra", "order"})
+
+
+def difference(row: DivergenceRow) -> str:
+    """What differs: `the arguments of pay`; of what only one run has, also that: `a call: missing`."""
+    return f"{row.what}: {row.kind}" if row.kind in _ACTS else row.what
 
 
 def result_word(document: ComparisonDocument) -> str:

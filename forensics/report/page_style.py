@@ -38,7 +38,7 @@ mark{background:var(--mark);color:var(--mark-ink);border-radius:.15rem}
 ol.rows{list-style:none;margin:0;padding:0}
 ol.rows>li{padding:.6rem 0 .6rem .7rem;border-left:4px solid transparent;border-bottom:1px solid var(--line)}
 ol.rows>li.cause{border-left-color:var(--bad)}
-ol.rows>li.follows{border-left-color:var(--warn)}
+ol.rows>li.follows,ol.rows>li.alone{border-left-color:var(--warn)}
 ol.rows>li.renamed{border-left-color:var(--good)}
 li:target{background:var(--field)}
 dl.facts{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem;margin:.6rem 0}

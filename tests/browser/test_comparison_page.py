@@ -75,7 +75,7 @@ def test_without_a_script_the_keyboard_leads_from_a_difference_to_its_step(opene
     page = opened(pager, java_script_enabled=False)
     page.keyboard.press("Tab")
     assert page.locator(":focus").inner_text() == "Skip to the result"
-    link = page.get_by_role("link", name="the arguments of incident.annotate: arguments")
+    link = page.get_by_role("link", name="the arguments of incident.annotate")
     link.focus()
     page.keyboard.press("Enter")
     assert page.url.endswith("#row-9")

@@ -226,6 +226,12 @@ def test_a_case_that_was_refused_is_not_kept(save: Callable[..., Result], folder
     assert not (folder / "cases").exists()
 
 
+def test_a_change_that_recorded_words_can_not_heed_is_said(save: Callable[..., Result]) -> None:
+    result = save("--set-prompt", "Page at once.")
+    assert result.exit_code == 0
+    assert "note: modification_without_effect: " in result.stderr
+
+
 def test_a_name_is_kept_once(save: Callable[..., Result], folder: Path) -> None:
     assert save("--name", "a").exit_code == 0
     assert save("--name", "b").exit_code == 0

@@ -211,6 +211,11 @@ def test_what_is_alone_and_what_was_not_compared_is_told(drawn: Callable[..., tu
     more["messages"].append({"role": "user", "content": "and now?"})
     page, ticket = drawn(run(), more)
     assert "left: nothing stands here" in Page(page).text
+    lone = run()
+    lone["messages"][1:3] = []
+    page, ticket = drawn(run(), lone)
+    for text in (Page(page).text, ticket):
+        assert "in one run alone" in text
     assert "(nothing)" in ticket
 
 

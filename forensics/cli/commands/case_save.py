@@ -69,6 +69,8 @@ def command(
     if saved.case is None:
         show(saved.replayed.document(), settings)
         return REFUSED
+    for one in saved.replayed.findings:
+        note(f"{one.code}: {one.message}", settings)
     for path in keep_case(saved.case, to, Path(evidence) if with_evidence else None, force=force):
         note(f"wrote {path.name}", settings)
     show(saved.case, settings)
