@@ -26,9 +26,9 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Module(msgspec.Struct, frozen=True):
-    """One parsed file. `name` is its path below the folder that was asked for, `file` its number there; `aliases` are
-    its imported names with what they stand for; `functions` those of its top level, `methods` those of its classes by
-    class and name; `globals` the names that it assigns at its top level.
+    """One parsed file. `name` is its path below the folder that was asked for, `file` its number as an evidence;
+    `aliases` are its imported names with what they stand for; `functions` those of its top level, `classes` its classes
+    by name; `globals` the names that it assigns at its top level.
     """
 
     name: str
@@ -46,14 +46,15 @@ class Module(msgspec.Struct, frozen=True):
         return path.parent.name if path.stem == "__init__" else path.stem
 
 
-def read_modules(where: Path) -> tuple[tuple[Module, ...], tuple[str, ...]]:
-    """The modules of a file or of every *.py below a folder, in the order of their names, and what can't be read.
+def read_modules(where: Path, first: int = 0) -> tuple[tuple[Module, ...], tuple[str, ...]]:
+    """The modules of a file or of every *.py below a folder, in the order of their names, and what can't be read. The
+    files are evidences from number `first` on: those before it are what the source is read beside.
 
     Raises CorruptEvidenceError when there is no Python file at all.
     """
     found: list[Module] = []
     faults: list[str] = []
-    for number, path in enumerate(_files(where)):
+    for number, path in enumerate(_files(where), first):
         name = path.relative_to(where).as_posix() if where.is_dir() else path.name
         try:
             found.append(_module(name, number, _parsed(path)))

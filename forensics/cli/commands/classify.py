@@ -58,37 +58,42 @@ def command(evidence: tuple[str, ...], calls: str | None, source: str | None, se
         raise click.UsageError("Give EVIDENCE, --tools FILE, --calls FILE or --source PATH.")
     if calls is not None and source is not None:
         raise click.UsageError("--source speaks of tools: give it alone, or with EVIDENCE or --tools.")
-    code, unread = ((), 0) if source is None else _code(source)
+    if source is not None and not Path(source).exists():
+        from forensics.errors import CorruptEvidenceError
+
+        raise CorruptEvidenceError(f"{Path(source).name} is not there", hint="name a *.py file, or a folder of them")
     if evidence:
-        return max(_of_traces(evidence, code, settings), unread)
+        return _of_traces(evidence, source, settings)
+    code, unread = _code(source)
     _say(_of_files(calls, code, settings), settings)
     return unread
 
 
-def _code(where: str) -> tuple[tuple[SourceTool, ...], int]:
-    """The tools in the source, and the exit code for files that could not be read, which are named."""
+def _code(where: str | None, first: int = 0) -> tuple[tuple[SourceTool, ...], int]:
+    """The tools in the source, whose files are evidences from number `first` on, and the exit code for files that could
+    not be read, which are named.
+    """
+    if where is None:
+        return (), 0
     from forensics.analysis.source_modules import read_modules
     from forensics.analysis.source_tools import source_tools
-    from forensics.errors import CorruptEvidenceError
 
-    path = Path(where)
-    if not path.exists():
-        raise CorruptEvidenceError(f"{path.name} is not there", hint="name a *.py file, or a folder of them")
-    modules, faults = read_modules(path)
+    modules, faults = read_modules(Path(where), first)
     for fault in faults:
         click.echo(f"Error: {one_line(fault, 400)}", err=True)
     return source_tools(modules), _UNTOLD if faults else 0
 
 
-def _of_traces(evidence: tuple[str, ...], code: tuple[SourceTool, ...], settings: Settings) -> int:
+def _of_traces(evidence: tuple[str, ...], source: str | None, settings: Settings) -> int:
     from forensics.analysis.inventory import classify_traces, with_code
     from forensics.api import examine
 
     with working(settings):
         examination = examine(evidence, settings.options())
+        code, unread = _code(source, len(examination.examined))
         tools = with_code(classify_traces(examination.analyses), code)
     _say(_document(tools, (), examination.policy, examination.rules), settings)
-    return complain(examination)
+    return max(complain(examination), unread)
 
 
 def complain(examination: Examination) -> int:
