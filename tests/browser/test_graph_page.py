@@ -89,6 +89,8 @@ def test_the_keyboard_reaches_every_step(opened: Open, pager: bytes) -> None:
     assert seen == [f"t0-{n}" for n in (*range(12), 11, 10, 0, 1)]
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.className") == "detail"
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.className").startswith("canvas")
     assert page.locator("[aria-selected=true]").count() == 1
 
 

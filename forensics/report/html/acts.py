@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _EFFECTS = ("Step", "What", "With", "Returned", "Outcome", "If it ran again", "Where")
 _FURTHER = ("Step", "What", "Outcome", "If it ran again", "How often")
+_OFFERED = ("Tool", "Signs", "Class", "Effect", "Result", "Rests on")
 _BASIS = ("Source", "What it says", "Effect", "Result", "Trust", "Rule", "Where")
 _OFTEN = 20
 
@@ -143,13 +144,22 @@ def tools(document: ReportDocument) -> Markup:
     alike: dict[object, list[ReportTool]] = {}
     for one in document.tools:
         alike.setdefault(_likeness(one), []).append(one)
-    cards = [_tool(document, found) for found in alike.values()]
+    called = [found for found in alike.values() if any(one.calls for one in found)]
+    offered = [found[0] for found in alike.values() if not any(one.calls for one in found)]
     note = "What a class rests on: operator and declaration are vouched for, proof was derived from the call's own "
     more = "arguments, words are the tool's own name and description, which nobody vouched for. ! side-effecting, "
     signs = "# handle-returning, = idempotent, ~ volatile."
     return section(
-        "tools", "The tools and what their class rests on", el("p", note, more, signs, class_="quiet small"), *cards
+        "tools",
+        "The tools and what their class rests on",
+        el("p", note, more, signs, class_="quiet small"),
+        *(_tool(document, found) for found in called),
+        brief_table("Tools that were offered and never called", _OFFERED, [_offered(one) for one in offered]),
     )
+
+
+def _offered(one: ReportTool) -> Markup:
+    return brief_row(tool(one.name), mark(one.labels), one.class_, one.effect, one.result, one.rests_on)
 
 
 def _likeness(one: ReportTool) -> object:
@@ -160,7 +170,7 @@ def _tool(document: ReportDocument, found: list[ReportTool]) -> Markup:
     one, calls = found[0], sum(tool.calls for tool in found)
     marks = mark(one.labels)
     runs = f" in {len(found):,} runs" if len(found) > 1 else ""
-    called = f"called {plural(calls, 'time')}{runs}" if calls else "offered, never called"
+    called = f"called {plural(calls, 'time')}{runs}"
     return el(
         "details",
         el(

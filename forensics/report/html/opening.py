@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.report.html.parts import at, facts, folded, place, row, section, share, statement, table
+from forensics.report.html.parts import (
+    FULL,
+    at,
+    brief_row,
+    brief_table,
+    facts,
+    folded,
+    place,
+    row,
+    section,
+    share,
+    statement,
+    table,
+)
 from forensics.report.html.words import AGAIN, Inspecting, command, named, step, tool
 from forensics.report.markup import Markup, el, join, quoted
 from forensics.report.terminal_page import plural
@@ -21,6 +34,7 @@ _ACTS = 6  # told in the box; the table of effects has all
 _LOUD = ("critical", "high")
 _FOUND = 4
 _NAMES = 3
+_FURTHER = ("Run", "Verdict", "Level", "Decided by")
 _RUNS = ("Run", "Verdict", "Level", "Decided by", "Under strict", "Under inject")
 
 
@@ -170,7 +184,21 @@ def _finding(one: ReportFinding) -> Markup:
 def _runs(document: ReportDocument) -> Markup | None:
     if not document.verdict.traces:
         return None
-    return table("The verdict on each run", _RUNS, (_run(document, one) for one in document.verdict.traces))
+    found = document.verdict.traces
+    return join(
+        table("The verdict on each run", _RUNS, (_run(document, one) for one in found[:FULL])),
+        brief_table("Further runs", _FURTHER, [_further(document, one) for one in found[FULL:]]),
+    )
+
+
+def _further(document: ReportDocument, one: TraceVerdict) -> Markup:
+    name = join(quoted(named(document.traces[one.trace].id)), " in ", quoted(_evidence_of(document, one.trace)))
+    by = None if one.decided_by is None else join(_at(one.decided_by.step), el("code", one.decided_by.code))
+    return brief_row(name, _word(one), one.level, by)
+
+
+def _word(one: TraceVerdict) -> str:
+    return f"{'cleared' if one.cleared else 'refused'} under {one.policy}"
 
 
 def _run(document: ReportDocument, one: TraceVerdict) -> Markup:
@@ -179,7 +207,7 @@ def _run(document: ReportDocument, one: TraceVerdict) -> Markup:
     return row(
         _RUNS,
         join(quoted(named(trace.id)), " in ", quoted(_evidence_of(document, one.trace)), again),
-        f"{'cleared' if one.cleared else 'refused'} under {one.policy}",
+        _word(one),
         one.level,
         None if by is None else join(_at(by.step), quoted(by.message)),
         _folded_reasons(one.strict),

@@ -11,7 +11,7 @@ from forensics.report.html.keeping import blanks, custody, obligations, privacy,
 from forensics.report.html.opening import happened, header, inspecting, main_trace, verdict
 from forensics.report.html.page import page
 from forensics.report.html.parts import section
-from forensics.report.html.timeline import Drawing, timeline, timeline_data
+from forensics.report.html.timeline import STEPS, Drawing, timeline, timeline_data
 from forensics.report.html.words import named
 from forensics.report.markup import Markup, el, quoted
 
@@ -67,7 +67,7 @@ def report_html(document: ReportDocument) -> bytes:
     )
     return page(
         document.header.title,
-        [timeline_data(one) for one in drawings],
+        [timeline_data(one) for one in drawings if one.events and one.most],
         el("a", "To the verdict", href="#verdict", class_="skip"),
         header(document),
         _contents(document),
@@ -109,10 +109,31 @@ def _drawings(document: ReportDocument) -> list[Drawing]:
     edges, noted = _edges_by_trace(document), _noted_by_trace(document)
     full = document.contents.level == "full"
     room = None if full else max(_LEAST_ROOM, _ROOM // max(len(time.events), 1))
+    most = _shares(document)
     return [
-        Drawing(f"t{n}", lanes[n], events[n], edges[n], threads[n], noted[n], inspecting(document, n), room=room)
+        Drawing(
+            f"t{n}",
+            lanes[n],
+            events[n],
+            edges[n],
+            threads[n],
+            noted[n],
+            inspecting(document, n),
+            room=room,
+            most=most[n],
+        )
         for n in range(count)
     ]
+
+
+def _shares(document: ReportDocument) -> list[int]:
+    """How many steps of each run the page shows: all, as far as it has room, the run first that is read first."""
+    main, left = main_trace(document), STEPS
+    shown = [0] * len(document.traces)
+    for trace in sorted(document.traces, key=lambda one: one.index != main):
+        shown[trace.index] = min(trace.steps, left)
+        left -= shown[trace.index]
+    return shown
 
 
 def _by_trace(parts: Iterable[Part], count: int) -> list[list[Part]]:

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from forensics.report.incident.documents import Edge, Event, Lane, ReportFinding, Thread
 
-STEPS = 20_000  # of one table: a browser holds no more with ease
+STEPS = 20_000  # of one page: a browser holds no more with ease
 _CHUNK = 100  # steps of one table
 _OPEN = 200  # steps: up to here every table is open
 _CAUSES = 12  # named in one row
 _AGENTS, _TOOLS = 5, 8  # lanes of their own
 _LINES = "Lines: solid is recorded, dashed derived, dotted inferred. Blue is what a model turn was shown."
 _SIGNS = "! side-effecting, # handle-returning, = idempotent, ~ volatile; ◆7: holds a value that step 7 brought."
-_KEYS = "Keys: arrows, Page Up and Down, Home and End choose a step, Enter goes to its details, + and - zoom."
+_KEYS = "Keys: arrows, Page Up and Down, Home and End choose a step; Enter goes to it, Escape back; + and - zoom."
 _WORST = 10  # bytes of one character, as an escape
 _COLUMNS = ("Step", "Time (UTC)", "What", "Who", "What it says", "Because of", "Where it stands")
 
@@ -34,7 +34,7 @@ _COLUMNS = ("Step", "Time (UTC)", "What", "Who", "What it says", "Because of", "
 class Drawing(NamedTuple):
     """One trace as it is drawn: the id of its place on the page, its parts, and the command that shows a step's bytes.
     `noted` are the findings, to which the page links; `start` is the step that is chosen first, `room`
-    how many bytes each text may take.
+    how many bytes each text may take, `most` how many steps are shown.
     """
 
     id: str
@@ -46,6 +46,7 @@ class Drawing(NamedTuple):
     inspect: Inspecting | None = None
     start: int | None = None
     room: int | None = None
+    most: int = STEPS
 
 
 # the page ------------------------------------------------------------------------------------------------------------
@@ -56,11 +57,13 @@ def timeline(drawing: Drawing) -> Markup:
     place = el("div", id=drawing.id, class_="timeline", hidden=True, data_legend=_LINES, data_keys=_KEYS)
     if not drawing.events:
         return el("p", "No step was read.")
+    if not drawing.most:
+        return join(*_tables(drawing))
     return join(place, el("p", _SIGNS, class_="quiet small"), *_tables(drawing))
 
 
 def _tables(drawing: Drawing) -> Iterator[Markup]:
-    shown = drawing.events[:STEPS]
+    shown = drawing.events[: drawing.most]
     because = _because(drawing)
     for start in range(0, len(shown), _CHUNK):
         chunk = shown[start : start + _CHUNK]
@@ -79,9 +82,9 @@ def _tables(drawing: Drawing) -> Iterator[Markup]:
             class_="chunk" if len(shown) > _OPEN else None,
             open=len(shown) <= _OPEN,
         )
-    if len(drawing.events) > STEPS:
-        more = len(drawing.events) - STEPS
-        yield el("p", f"{more:,} later steps are not in this page: forensics inspect shows every one of them.")
+    if len(drawing.events) > drawing.most:
+        more = len(drawing.events) - drawing.most
+        yield el("p", f"{more:,} steps of it are not in this page; the form .json of the report has every one.")
 
 
 def _table(events: Sequence[Event], because: dict[int, list[tuple[str, int]]], title: str, room: int | None) -> Markup:
@@ -155,13 +158,13 @@ def timeline_data(drawing: Drawing) -> dict[str, Any]:
     """What the script draws."""
     words = _Words()
     lanes, lane_of = folded(drawing.lanes)
-    shown = {event.index for event in drawing.events[:STEPS]}
+    shown = {event.index for event in drawing.events[: drawing.most]}
     return {
         "id": drawing.id,
         "inspect": drawing.inspect,  # null, or the command and where the numbers of steps begin
         "start": drawing.start,
         "lanes": [[lane.kind, named(lane.name) or lane.kind] for lane in lanes],
-        "steps": [_step(event, lane_of[event.lane], words) for event in drawing.events[:STEPS]],
+        "steps": [_step(event, lane_of[event.lane], words) for event in drawing.events[: drawing.most]],
         "edges": [
             [edge.source, edge.target, words[edge.kind], words[edge.basis]]
             for edge in drawing.edges

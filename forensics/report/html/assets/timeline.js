@@ -127,12 +127,15 @@
       this.list = make("div", { class: "canvas", role: "listbox", tabindex: "0", "aria-label": `In causal order, ${range}` });
       this.list.append(this.picture, this.rowsOf);
       this.view = make("div", { class: "view" }, this.heads, this.list);
-      this.detail = make("aside", { class: "detail", tabindex: "-1", "aria-live": "polite", "aria-label": `The chosen one of ${range}` });
+      this.detail = make("aside", { class: "detail", tabindex: "-1", "aria-label": `The chosen one of ${range}` });
       const legend = make("p", { class: "quiet small" }, this.root.dataset.legend);
       const keys = make("p", { class: "quiet small keys" }, this.root.dataset.keys);
       this.root.append(bar, make("div", { class: "board" }, this.view, this.detail), legend, keys);
       this.view.addEventListener("scroll", () => this.soon());
       this.list.addEventListener("keydown", (event) => this.key(event));
+      this.detail.addEventListener("keydown", (event) => {
+        if (event.key === "Escape") this.list.focus();
+      });
       this.list.addEventListener("click", (event) => {
         const row = event.target.closest("[data-step]");
         if (row) this.choose(Number(row.dataset.step), true);

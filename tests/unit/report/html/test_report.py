@@ -151,3 +151,27 @@ def test_equal_acts_stand_together_in_the_box(report: Report) -> None:
     box = text[text.index("If it ran again") : text.index("Proved at")]
     assert box.count("add_note") == 1
     assert ", 9 times" in box
+
+
+def test_the_page_shows_the_steps_of_the_run_first_that_is_read_first(report: Report, monkeypatch: Any) -> None:
+    monkeypatch.setattr("forensics.report.html.report.STEPS", 15)
+    page = Page(report_html(report("pager.db")))
+    assert [name for name in page.ids if name.startswith("s") and name[1:].isdigit()] == [f"s{n}" for n in range(15)]
+    assert "9 steps of it are not in this page" in page.text
+
+
+def test_tools_that_nobody_called_are_listed_apart(report: Report) -> None:
+    tool = {"type": "tool_call", "call_id": "c", "name": "get_it", "args": {}}
+    document = report([tool, {"type": "tool_result", "call_id": "c", "result": "ok"}])
+    idle = [msgspec.structs.replace(document.tools[0], name=f"idle_{n}", calls=0) for n in range(3)]
+    text = Page(report_html(msgspec.structs.replace(document, tools=[*document.tools, *idle]))).text
+    assert "Tools that were offered and never called: 1 to 3 of 3" in text
+    assert text.count("idle_2") == 1
+
+
+def test_runs_beyond_a_hundred_are_told_in_brief(report: Report) -> None:
+    document = report("parallel.anthropic.json")
+    verdicts = document.verdict.traces * 150
+    many = msgspec.structs.replace(document, verdict=msgspec.structs.replace(document.verdict, traces=verdicts))
+    text = Page(report_html(many)).text
+    assert "Further runs: 1 to 50 of 50" in text

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from forensics.report.documents import Place
+import pytest
+
+from forensics.errors import LimitExceededError
+from forensics.report.documents import (
+    Digest,
+    EvidenceRow,
+    GraphDocument,
+    GraphStepRow,
+    GraphTraceRow,
+    Place,
+    PolicyName,
+    Program,
+)
+from forensics.report.html.graph import graph_html
 from forensics.report.html.timeline import STEPS, Drawing, DrawnLane, folded, timeline, timeline_data
 from forensics.report.html.words import command, where
 from forensics.report.incident.documents import Edge, Event, Lane, Thread, ThreadUse
@@ -47,7 +60,7 @@ def test_causes_name_steps_and_values_apart_and_leave_out_sequence() -> None:
 
 def test_a_trace_beyond_what_a_page_holds_says_what_is_not_there() -> None:
     drawing = Drawing("t", [lane(0, "model", "")], [event(n) for n in range(STEPS + 5)], [], [])
-    assert "5 later steps are not in this page" in timeline(drawing).html
+    assert "5 steps of it are not in this page" in timeline(drawing).html
     assert len(timeline_data(drawing)["steps"]) == STEPS
 
 
@@ -63,3 +76,21 @@ def test_a_command_is_quoted_or_not_given() -> None:
     assert command("forensics", "inspect", "a b;rm.json") == "forensics inspect 'a b;rm.json'"
     assert command("forensics", "inspect", "a\u202eb") is None
     assert command("forensics", "inspect", "a\nb") is None
+
+
+def test_a_graph_beyond_what_a_page_holds_is_refused_with_the_advice_to_slice() -> None:
+    trace = GraphTraceRow(id="t", evidence=0, format="f", first_step=0, steps=STEPS + 1)
+    document = GraphDocument(
+        schema="forensics/graph/v1",
+        tool=Program(name="forensics", version="0"),
+        policy=PolicyName(name="strict", digest="sha256:0", base="strict"),
+        rules=Digest(digest="sha256:0"),
+        evidence=[EvidenceRow(name="e", sha256="0", size=1, status="read")],
+        trace=trace,
+        slice=None,
+        steps=[GraphStepRow(index=n, kind="model", locator=Place(evidence=0)) for n in range(STEPS + 1)],
+        edges=[],
+    )
+    with pytest.raises(LimitExceededError, match="a page holds at most 20,000 steps") as raised:
+        graph_html(document)
+    assert "--slice" in raised.value.hint
