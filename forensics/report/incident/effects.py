@@ -61,17 +61,12 @@ def _rows(material: Material, index: int) -> list[EffectRow]:
     first = trace.first_step
     own = {first + call.step: (row, call) for row, call in enumerate(analysis.trace.calls)}
     approved = approved_calls(analysis, first)
+    told = [Told(material, index, call, *own[call.step]) for call in effect_calls(trace)]
     alike: dict[tuple[str, bytes], list[int]] = {}
-    for call in effect_calls(trace):
-        alike.setdefault(_key(own[call.step][1]), []).append(call.step)
-    return [
-        _row(
-            Told(material, index, call, *own[call.step]),
-            approved.get(call.step, []),
-            alike[_key(own[call.step][1])],
-        )
-        for call in effect_calls(trace)
-    ]
+    steps = [alike.setdefault(_key(one.call), []) for one in told]
+    for one, equal in zip(told, steps, strict=True):
+        equal.append(one.row.step)
+    return [_row(one, approved.get(one.row.step, []), equal) for one, equal in zip(told, steps, strict=True)]
 
 
 class Told(NamedTuple):

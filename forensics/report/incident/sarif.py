@@ -12,18 +12,21 @@ from urllib.parse import quote
 
 from forensics.core.sanitise import sarif_text
 from forensics.report.code_pages import severity_of
+from forensics.report.documents import Place
+from forensics.report.incident.documents import Event
 from forensics.report.jsonout import json_bytes
 from forensics.report.terminal_page import short
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from forensics.report.documents import EvidenceRow, Place
-    from forensics.report.incident.documents import Event, FindingRule, ReportDocument, ReportFinding
+    from forensics.report.documents import EvidenceRow
+    from forensics.report.incident.documents import FindingRule, ReportDocument, ReportFinding
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT = "forensics/finding/v1"
-RESULTS, LOCATIONS, FLOW = 25_000, 1_000, 1_000
+RESULTS, LOCATIONS = 25_000, 1_000  # of a run; of a result, and steps of a flow
+_ALL_LOCATIONS = 100_000  # of a run: its file is then well below 10 MB when it is packed
 _LEVELS = {"info": "note", "low": "note", "medium": "warning", "high": "error", "critical": "error"}
 _SCORES = {"low": "3.0", "medium": "5.5", "high": "8.0", "critical": "9.5"}
 _PRECISION = {"recorded": "very-high", "derived": "high", "inferred": "medium"}
@@ -37,11 +40,12 @@ def sarif(document: ReportDocument) -> bytes:
     rows = document.findings.rows[:RESULTS]
     rules = {rule.code: index for index, rule in enumerate(document.findings.rules)}
     events = {event.index: event for event in document.timeline.events if event.findings}
+    most = min(LOCATIONS, max(1, _ALL_LOCATIONS // max(len(rows), 1)))
     run: Json = {
         "tool": {"driver": _driver(document)},
         "artifacts": [_artifact(row) for row in document.custody.inputs],
         "invocations": [_invocation(document, left_out=len(document.findings.rows) - len(rows))],
-        "results": [_result(document, row, rules[row.code], events) for row in rows],
+        "results": [_result(document, row, rules[row.code], _places(row, events, most)) for row in rows],
         "columnKind": "unicodeCodePoints",
         "properties": {
             "verdict": [
@@ -109,13 +113,13 @@ def _invocation(document: ReportDocument, *, left_out: int) -> Json:
     }
 
 
-def _result(document: ReportDocument, row: ReportFinding, rule: int, events: Mapping[int, Event]) -> Json:
+def _result(document: ReportDocument, row: ReportFinding, rule: int, places: Sequence[Event | Place]) -> Json:
     found: Json = {
         "ruleId": row.code,
         "ruleIndex": rule,
         "level": _LEVELS[row.severity],
         "message": {"text": sarif_text(short(row.message, _TEXT))},
-        "locations": _locations(document, row, events),
+        "locations": [_at(document, place) for place in places],
         "partialFingerprints": {FINGERPRINT: row.fingerprint},
         "properties": {
             "severity": row.severity,
@@ -125,8 +129,9 @@ def _result(document: ReportDocument, row: ReportFinding, rule: int, events: Map
             "tags": row.tags[:20],
         },
     }
-    if len(row.steps) > 1:
-        found["codeFlows"] = [_flow(document, row, events)]
+    steps = [place for place in places if isinstance(place, Event)]
+    if len(steps) > 1:
+        found["codeFlows"] = [_flow(document, row, steps)]
     if row.new is not None:
         found["baselineState"] = "new" if row.new else "unchanged"
     if row.suppressed is not None:
@@ -136,29 +141,24 @@ def _result(document: ReportDocument, row: ReportFinding, rule: int, events: Map
     return found
 
 
-def _locations(document: ReportDocument, row: ReportFinding, events: Mapping[int, Event]) -> list[Json]:
-    """The steps of a finding with their bytes, else its places."""
-    stepped = [_of_event(document, events[step]) for step in row.steps[:LOCATIONS] if step in events]
-    return stepped or [_location(document, at, None) for at in row.locators[:LOCATIONS]]
+def _places(row: ReportFinding, events: Mapping[int, Event], most: int) -> list[Event | Place]:
+    """The steps of a finding, else its places; at most so many."""
+    steps = [events[step] for step in dict.fromkeys(row.steps) if step in events]
+    return [*steps[:most]] if steps else [*row.locators[:most]]
 
 
-def _flow(document: ReportDocument, row: ReportFinding, events: Mapping[int, Event]) -> Json:
-    steps = [events[step] for step in row.steps[:FLOW] if step in events]
-    return {
-        "message": {"text": sarif_text(f"steps of {row.code}, in causal order")},
-        "threadFlows": [
-            {
-                "locations": [
-                    {"location": _of_event(document, event), "executionOrder": order, "importance": "essential"}
-                    for order, event in enumerate(sorted(steps, key=lambda event: event.index), 1)
-                ]
-            }
-        ],
-    }
+def _flow(document: ReportDocument, row: ReportFinding, steps: Sequence[Event]) -> Json:
+    ordered = sorted(steps, key=lambda event: event.index)
+    locations = [
+        {"location": _at(document, event), "executionOrder": order, "importance": "essential"}
+        for order, event in enumerate(ordered, 1)
+    ]
+    text = sarif_text(f"steps of {row.code}, in causal order")
+    return {"message": {"text": text}, "threadFlows": [{"locations": locations}]}
 
 
-def _of_event(document: ReportDocument, event: Event) -> Json:
-    return _location(document, event.locator, event)
+def _at(document: ReportDocument, place: Event | Place) -> Json:
+    return _location(document, place, None) if isinstance(place, Place) else _location(document, place.locator, place)
 
 
 def _location(document: ReportDocument, at: Place, event: Event | None) -> Json:
