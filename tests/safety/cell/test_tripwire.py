@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from forensics.replay.cell import Level
-from forensics.replay.cell.tripwire import kind_of
+from forensics.replay.cell.acts import kind_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ ATTEMPTS = {
     "database": ("database", "FILE", "file", "sqlite3.connect"),
     "init": ("read", "/proc/1/environ", "file", "open"),
     "signal": ("signal_to_parent", "", "signal", "os.kill"),
-    "interpreter": ("interpreter", "", "introspection", "cpython.PyInterpreterState_New"),
+    "interpreter": ("interpreter", "", "introspection", "import"),
     "hook": ("looks_for_the_hook", "", "introspection", "gc.get_objects"),
 }
 
@@ -93,12 +93,20 @@ def test_temporary_files_are_listed_and_removed(tried: Try) -> None:
     assert file.sha256 == hashlib.sha256(b"twelve bytes").hexdigest()
 
 
-def test_an_event_loop_is_no_attempt(tried: Try) -> None:
+def test_what_honest_code_does_is_no_attempt(tried: Try) -> None:
     assert tried("asynchronous", "done").said == [b"done"]
+    assert tried("honest").said == [b"done"]
 
 
-@pytest.mark.parametrize(
-    "event", ["import", "compile", "exec", "os.listdir", "time.sleep", "glob.glob", "object.__getattr__"]
-)
+@pytest.mark.parametrize("way", ["link", "folder", "names"])
+def test_the_scratch_folder_is_no_way_out(way: str, tmp_path: Path, tried: Try) -> None:
+    """Neither through a link, nor from an open folder, nor by a name that says one thing and then another."""
+    (tmp_path / "file").write_text("as it was")
+    assert tried(f"out_by_{way}", str(tmp_path)).ending.how == "tripped"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_text() == "as it was"
+
+
+@pytest.mark.parametrize("event", ["compile", "exec", "os.listdir", "time.sleep", "glob.glob", "object.__getattr__"])
 def test_what_touches_nothing_is_no_act(event: str) -> None:
     assert kind_of(event) is None

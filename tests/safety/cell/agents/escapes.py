@@ -243,7 +243,7 @@ def fails(_channel: Channel, argument: bytes) -> None:
 def interpreter(channel: Channel, argument: bytes) -> None:
     names = ("_interpreters", "_xxsubinterpreters")  # from 3.13 on, and before
     found = next(name for name in names if importlib.util.find_spec(name))
-    attempt(channel, importlib.import_module(found).create)
+    attempt(channel, lambda: importlib.import_module(found).create())
 
 
 def looks_for_the_hook(channel: Channel, _argument: bytes) -> None:
@@ -266,6 +266,7 @@ def asynchronous(channel: Channel, argument: bytes) -> None:
 def around_the_hook(channel: Channel, argument: bytes) -> None:
     """A process without an audit event: Python's own modules raise theirs by a name that can be replaced."""
     sys.audit = lambda *_: None
+    vars(subprocess)["_USE_POSIX_SPAWN"] = False  # os.posix_spawn raises its own, in C
     attempt(channel, lambda: subprocess.run(["/bin/sh", "-c", argument.decode()], check=True, capture_output=True))
 
 
@@ -389,3 +390,67 @@ def orphan(channel: Channel, _argument: bytes) -> None:
             os._exit(0)
         time.sleep(3600)
     channel.send(os.read(reading, 20))
+
+
+def honest(channel: Channel, _argument: bytes) -> None:
+    """What libraries do in good faith: temporary folders, a look for IPv6, a database in memory."""
+    import ctypes
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        inner = Path(folder) / "inner"
+        inner.mkdir()
+        (inner / "one").write_text("text")
+        (inner / "one").rename(inner / "two")
+        (inner / "link").symlink_to("two")
+        (inner / "two").chmod(0o600)
+        os.utime(inner / "two")
+        sqlite3.connect(f"{folder}/database").execute("create table t (x)").connection.close()
+    with socket.socket(socket.AF_INET6) as probe, contextlib.suppress(OSError):
+        probe.bind(("::1", 0))
+    sqlite3.connect(":memory:").close()
+    ctypes.pythonapi.PyGILState_Check()
+    ctypes.create_string_buffer(10)
+    Path(os.devnull).write_text("nothing")
+    os.kill(os.getpid(), 0)
+    channel.send(b"done")
+
+
+def _scratch() -> Path:
+    import tempfile
+
+    return Path(tempfile.mkdtemp())
+
+
+def out_by_link(channel: Channel, argument: bytes) -> None:
+    def act() -> int:
+        link = _scratch() / "link"
+        link.symlink_to(argument.decode())
+        return (link / "new").write_text("outside")
+
+    attempt(channel, act)
+
+
+def out_by_folder(channel: Channel, argument: bytes) -> None:
+    """From an open folder, while the working folder is the scratch folder."""
+    os.chdir(_scratch())
+    folder = os.open(argument, os.O_RDONLY)
+    attempt(channel, lambda: os.remove("file", dir_fd=folder))
+
+
+def out_by_names(channel: Channel, argument: bytes) -> None:
+    """A name that is asked twice, and says another thing each time."""
+
+    class Name(str):
+        __slots__ = ()
+
+        def startswith(self, *_: object) -> bool:
+            return True
+
+        def __str__(self) -> str:
+            return os.devnull
+
+        def __fspath__(self) -> str:
+            return os.devnull
+
+    attempt(channel, lambda: os.remove(Name(argument.decode() + "/file")))  # noqa: PTH107 - pathlib makes a plain one
