@@ -8,11 +8,12 @@ import functools
 import gc
 import itertools
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import msgspec
 
 from forensics.analysis.causality import causal_graph, value_uses
+from forensics.analysis.content.content import look_through
 from forensics.analysis.decide import refusal
 from forensics.analysis.graph_view import to_networkx as view
 from forensics.analysis.inventory_files import read_tools
@@ -33,6 +34,7 @@ from forensics.formats.shared.packed.archives import Unopened, archive_kind, mem
 from forensics.formats.shared.source import STDIN, Source, open_source
 from forensics.report.compose import Examined, audit_document
 from forensics.report.inspection import inspection_document
+from forensics.report.redaction import redactor_of
 from forensics.rules.engine import RuleSet, load_rules
 from forensics.rules.policy_file import load_policy
 
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from forensics.report.incident.compose import ReportOptions
     from forensics.report.incident.documents import ReportDocument
 
+D = TypeVar("D")
 Judge: TypeAlias = "Callable[[Reading], tuple[TraceAnalysis, ...]]"
 _LEAST_PREFIX = 4
 _LISTED = 20
@@ -55,8 +58,8 @@ _LISTED = 20
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How evidence is examined: the policy (`strict`, `inject` or a path), more rule packs, a forced format, one trace
-    only (an id or its beginning), the date as of which entries expire (None: today, UTC), what evidence may cost, and
-    an inventory of tools beside the evidence.
+    only (an id or its beginning), the date as of which entries expire (None: today, UTC), what evidence may cost, an
+    inventory of tools beside the evidence, and whether documents show secret values by their names only.
     """
 
     policy: Where | None = None
@@ -66,6 +69,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     as_of: datetime.date | None = None
     limits: Limits = Limits()
     tools: Where | None = None
+    redact: bool = True
 
     def date(self) -> datetime.date:
         """The date as of which entries expire."""
@@ -78,6 +82,7 @@ class Examination(msgspec.Struct, frozen=True):
     examined: tuple[Examined, ...]
     policy: Policy
     rules: RuleSet
+    redact: bool = True
 
     @property
     def analyses(self) -> tuple[TraceAnalysis, ...]:
@@ -88,18 +93,23 @@ class Examination(msgspec.Struct, frozen=True):
         """The audit document. Where not `at_once`, its rows of calls and handles are made when they are asked for, so
         that a long trace needs no memory for those that nobody shows; only our own renderers read such a document.
         """
-        return audit_document(self.examined, self.policy, self.rules.digest, at_once=at_once)
+        return self.shown(audit_document(self.examined, self.policy, self.rules.digest, at_once=at_once))
 
     def inspection(self) -> InspectionDocument:
         """The inspection document."""
-        return inspection_document(self.examined, self.policy, self.rules.digest)
+        return self.shown(inspection_document(self.examined, self.policy, self.rules.digest))
+
+    def shown(self, document: D) -> D:
+        """A document about this evidence as it may be shown: without its secrets, unless they were asked for."""
+        return redactor_of(one.reading for one in self.examined).document(document) if self.redact else document
 
     def report(self, options: ReportOptions | None = None) -> ReportDocument:
         """The report document: sixteen parts, for people who were not there."""
         from forensics.report.incident.compose import ReportOptions, report_document
 
-        asked = options or ReportOptions()
-        return report_document(self.examined, self.policy, self.rules.digest, exit_code(self, asked.fail_on), asked)
+        asked = msgspec.structs.replace(options or ReportOptions(), redacted=self.redact)
+        code = exit_code(self, asked.fail_on)
+        return self.shown(report_document(self.examined, self.policy, self.rules.digest, code, asked))
 
     def reports(self, options: ReportOptions | None = None) -> Iterator[ReportDocument]:
         """A report of each trace by itself, in the order of the traces, over its own evidence alone; steps are numbered
@@ -156,7 +166,7 @@ def examine_by(places: Sequence[tuple[str, str]], options: Options, by: Judges) 
         named = ", ".join(one_line(i, 80) for i in ids[:20])
         message = f"there is no trace '{one_line(options.trace, 80)}' in the evidence"
         raise ConfigurationError(message, hint=f"a whole id, or at least {_LEAST_PREFIX} characters of one: {named}")
-    return Examination((*examined, *beside), by.policy, by.rules)
+    return Examination((*examined, *beside), by.policy, by.rules, options.redact)
 
 
 @contextlib.contextmanager
@@ -213,7 +223,7 @@ def read(source: Source, index: int, input_format: str | None = None) -> Reading
     if not any(len(trace) for trace in reading.traces) and not any(gap.hides for gap in reading.gaps):
         message = f"{source.name} holds nothing of a trace (read as {reader.NAME}: {reading.counts.records} records)"
         raise UnknownFormatError(message, hint="check that this is the right file", code="no_trace")
-    return reading
+    return look_through(reading, source.data, source.find)
 
 
 def _tell_unwrapping(source: Source, build: EvidenceBuilder) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -16,6 +16,7 @@ from forensics.formats.shared.source import STDIN
 from forensics.report.comparison import comparison_document
 from forensics.report.compose import Examined
 from forensics.report.inspection import inspection_document
+from forensics.report.redaction import redactor_of
 from forensics.rules.engine import RuleSet, load_rules
 from forensics.rules.policy_file import load_policy
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from forensics.formats.places import Where
     from forensics.report.documents import ComparisonDocument, InspectionDocument
 
+D = TypeVar("D")
 ALIKE, PARTED, UNTOLD = 0, 1, 3
 _ENDS = {Result.DIVERGED: PARTED, Result.NOT_COMPARABLE: UNTOLD}
 
@@ -36,18 +38,24 @@ class Compared(msgspec.Struct, frozen=True):
     analyses: tuple[TraceAnalysis, TraceAnalysis]
     policy: Policy
     rules: RuleSet
+    redact: bool = True
 
     def document(self) -> ComparisonDocument:
         """The comparison document."""
-        return comparison_document(self.comparison, self.evidence, self.analyses, self.policy, self.rules.digest)
+        digest = self.rules.digest
+        return self._shown(comparison_document(self.comparison, self.evidence, self.analyses, self.policy, digest))
 
     def inspections(self) -> tuple[InspectionDocument, InspectionDocument]:
         """The static inspection of each run by itself: what every step says, for whoever draws both."""
         left, right = (
-            inspection_document([_of_one(one, analysis)], self.policy, self.rules.digest)
+            self._shown(inspection_document([_of_one(one, analysis)], self.policy, self.rules.digest))
             for one, analysis in zip(self.evidence, self.analyses, strict=True)
         )
         return left, right
+
+    def _shown(self, document: D) -> D:
+        """The document without secrets, unless they were asked for; a value of both runs has one name."""
+        return redactor_of(one.reading for one in self.evidence).document(document) if self.redact else document
 
 
 def _of_one(examined: Examined, analysis: TraceAnalysis) -> Examined:
@@ -93,7 +101,7 @@ def compare_runs(left: Where, right: Where, options: Options | None = None, othe
             Examined(source.name, source.sha256, source.size, reading)
             for source, reading in zip((one, second), readings, strict=True)
         )
-    return Compared(comparison, (evidence[0], evidence[1]), analyses, policy, rules)
+    return Compared(comparison, (evidence[0], evidence[1]), analyses, policy, rules, options.redact)
 
 
 def compare_exit_code(result: Result) -> int:

@@ -16,6 +16,7 @@ from forensics.replay import cassettes, request_log, traced
 from forensics.replay.dry_run import Matching, dry_run
 from forensics.report.compose import Examined
 from forensics.report.matching import matching_document
+from forensics.report.redaction import redactor_of
 
 if TYPE_CHECKING:
     from forensics.core.reading import Reading
@@ -33,10 +34,12 @@ class Matched(msgspec.Struct, frozen=True):
     matching: Matching
     evidence: tuple[Examined, Examined]
     trace: str | None = None
+    redact: bool = True
 
     def document(self) -> MatchingDocument:
-        """The matching document."""
-        return matching_document(self.matching, self.evidence, self.trace)
+        """The matching document, without secrets unless they were asked for."""
+        document = matching_document(self.matching, self.evidence, self.trace)
+        return redactor_of(one.reading for one in self.evidence).document(document) if self.redact else document
 
 
 def match(
@@ -62,7 +65,7 @@ def match(
         one.check_unchanged()
         other.check_unchanged()
         matching = dry_run(record, asked)
-    return Matched(matching, (_examined(one, recorded), _examined(other, read_of)), trace)
+    return Matched(matching, (_examined(one, recorded), _examined(other, read_of)), trace, options.redact)
 
 
 def match_exit_code(matched: Matched, fail_on: Severity = Severity.HIGH) -> int:

@@ -39,6 +39,7 @@ class Table(BaseModel):
     format: Literal["text", "json"] | None = None
     as_of: datetime.date | None = None
     limit: Annotated[dict[str, int | str], AfterValidator(_limits)] | None = None
+    redact: bool | None = None
     input_format: Annotated[str, AfterValidator(_known_format)] | None = None
 
     def options(self) -> dict[str, Any]:

@@ -35,6 +35,7 @@ class Settings(NamedTuple):
     limit: tuple[tuple[str, int], ...] = ()
     detail: int = 0
     tools: str | None = None
+    redact: bool = True
 
     def options(self) -> Options:
         """The same for the library."""
@@ -49,6 +50,7 @@ class Settings(NamedTuple):
             as_of=self.as_of,
             limits=Limits(**dict(self.limit)),
             tools=self.tools,
+            redact=self.redact,
         )
 
 
@@ -123,6 +125,11 @@ _OPTIONS: dict[str, Option] = {
         help="An inventory of tools beside the evidence: what an MCP server answers to tools/list, the tools of a "
         "request, or JSON lines or TSV.",
     ),
+    "redact": click.option(
+        "--redact/--no-redact",
+        default=None,
+        help="Show secrets and personal data by their kind and a fingerprint only.  [default: --redact]",
+    ),
     "fail_on": click.option(
         "--fail-on",
         type=click.Choice(SEVERITIES),
@@ -141,7 +148,7 @@ _LOUDNESS: tuple[Option, ...] = (
     click.option("-v", "--verbose", count=True, help="Show more."),
 )
 JUDGING = ("rules", "policy", "as_of")
-READING = ("input_format", "trace", "limit")
+READING = ("input_format", "trace", "limit", "redact")
 
 
 def shared(*names: str, formats: tuple[str, ...] = TEXT_JSON) -> Option:

@@ -9,6 +9,7 @@ import msgspec
 from forensics.core.build import Spot, TraceBuilder
 from forensics.core.evidence import Basis, Evidence, Gap, Severity
 from forensics.core.findings import Finding, default_severity, finding
+from forensics.core.secrets import NO_SECRETS, Secrets
 from forensics.core.trace import Places, Trace
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Counts(msgspec.Struct, kw_only=True):
 
 class Reading(msgspec.Struct, frozen=True):
     """One evidence as it was read. `records_calls` says that its format always records calls as such, so that a trace
-    without any call really has none.
+    without any call really has none. `secrets` are the values of it that are not shown.
     """
 
     evidence: Evidence
@@ -45,6 +46,7 @@ class Reading(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...]
     counts: Counts
     records_calls: bool
+    secrets: Secrets = NO_SECRETS
 
     @property
     def partial(self) -> bool:

@@ -17,6 +17,7 @@ from forensics.core.classes import ClassEvidence, Classification, weighs
 from forensics.core.jsonvalue import short_json, spell_surrogates, strict_value, text_of, value_of
 from forensics.core.reading import Reading
 from forensics.core.sanitise import one_line
+from forensics.core.secrets import CREDENTIAL, PERSONAL
 from forensics.core.trace import Absence, Boundary, Outcome
 from forensics.errors import EvidenceError
 from forensics.report.documents import (
@@ -237,9 +238,17 @@ def counts_row(examined: Sequence[Examined], numbering: Numbering) -> CountsRow:
         unanswered=[numbering.name(c) for calls in traces for c in calls if c.absence is Absence.UNANSWERED],
         orphan_results=[spell_surrogates(x) for r in readings for x in r.orphan_results],
         missing_spans=[x for r in readings for x in r.missing_spans],
+        secrets=_distinct(examined, CREDENTIAL),
+        personal_data=_distinct(examined, PERSONAL),
         input_tokens=total("input_tokens"),
         output_tokens=total("output_tokens"),
     )
+
+
+def _distinct(examined: Sequence[Examined], group: str) -> int:
+    """How many different values of a group the evidences hold."""
+    known = (one.reading.secrets.known for one in examined if one.reading is not None)
+    return len({value for values in known for value, secret in values.items() if secret.group == group})
 
 
 def _has_one_result(call: Call) -> bool:

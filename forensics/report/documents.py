@@ -104,6 +104,8 @@ class CountsRow(msgspec.Struct, frozen=True, kw_only=True):
     unanswered: list[str]
     orphan_results: list[str]
     missing_spans: list[str]
+    secrets: int
+    personal_data: int
     input_tokens: int
     output_tokens: int
 

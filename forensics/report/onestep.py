@@ -22,7 +22,8 @@ def one_step(document: InspectionDocument, step: int, data: bytes) -> Inspection
     trace = trace_of(document, step)
     shown = msgspec.structs.replace(
         row,
-        bytes=spell_surrogates(visible(data[:HEAD].decode("utf-8", "backslashreplace"))),
+        bytes=spell_surrogates(visible(data[:HEAD].decode("utf-8", "backslashreplace")))
+        + ("…" if len(data) > HEAD else ""),
         bytes_length=len(data),
         bytes_sha256=hashlib.sha256(data).hexdigest(),
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from forensics.rules.packfile import PackFile
 
 FOLDERS = ("words", "tools", "handles")
-TABLES = ("proofs", "source")
+TABLES = ("content", "proofs", "secrets", "source")
 """Folders whose files are no packs and decide all the same: they count in the digest."""
 
 REFUSING: tuple[Lint, ...] = (IdReused(), BecauseMissing(), NegativeTestMissing(), RefinesNothing(), ShapeNotLinear())

@@ -92,7 +92,7 @@ def _of_traces(evidence: tuple[str, ...], source: str | None, settings: Settings
         examination = examine(evidence, settings.options())
         code, unread = _code(source, len(examination.examined))
         tools = with_code(classify_traces(examination.analyses), code)
-    _say(_document(tools, (), examination.policy, examination.rules), settings)
+    _say(examination.shown(_document(tools, (), examination.policy, examination.rules)), settings)
     return max(complain(examination), unread)
 
 

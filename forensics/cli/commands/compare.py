@@ -63,7 +63,7 @@ def _known_forms(_context: click.Context, _parameter: click.Parameter, value: tu
     help="Draw both runs side by side in this file as well: .html or .md. Repeatable.",
 )
 @click.option("--force", is_flag=True, help="Replace files that exist.")
-@shared("rules", "policy", "as_of", "input_format", "trace", "limit")
+@shared("rules", "policy", "as_of", "input_format", "trace", "limit", "redact")
 def command(
     evidence: tuple[str, str],
     trace_b: str | None,

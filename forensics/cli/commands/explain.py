@@ -39,5 +39,6 @@ def command(evidence: str, step: int, settings: Settings) -> int:
     if examination.analyses:
         drawn = Drawn(examination.examined, one_trace(examination, step))
         policy, digest = examination.policy, examination.rules.digest
-        show(explanation_document(examination.examined, drawn, step, policy, digest), settings)
+        document = explanation_document(examination.examined, drawn, step, policy, digest)
+        show(examination.shown(document), settings)
     return code

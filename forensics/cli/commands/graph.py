@@ -85,7 +85,8 @@ def _document(examination: Examination, part: Part | None, *, says: bool) -> Gra
     if part is not None:
         step, back, forward, depth = part
         row = SliceRow(step=step, back=back, forward=forward, depth=depth)
-    return graph_document(examination.examined, drawn, examination.policy, examination.rules.digest, row, says=says)
+    digest = examination.rules.digest
+    return examination.shown(graph_document(examination.examined, drawn, examination.policy, digest, row, says=says))
 
 
 def _form(to: str, document: GraphDocument, settings: Settings) -> bytes:

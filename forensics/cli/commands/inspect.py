@@ -49,7 +49,7 @@ def command(evidence: str, step: int | None, settings: Settings) -> int:
 def _one_step(examination: Examination, document: InspectionDocument, evidence: str, step: int) -> InspectionDocument:
     from forensics.report.onestep import one_step
 
-    return one_step(document, step, _bytes(examination, document.steps[step], evidence))
+    return examination.shown(one_step(document, step, _bytes(examination, document.steps[step], evidence)))
 
 
 def _bytes(examination: Examination, row: StepRow, evidence: str) -> bytes:

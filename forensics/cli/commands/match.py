@@ -33,7 +33,7 @@ Exit codes:
 @click.argument("recording")
 @click.argument("requests")
 @click.option("--requests-trace", metavar="ID", help="Only this trace of REQUESTS.")
-@shared("input_format", "trace", "limit", "fail_on")
+@shared("input_format", "trace", "limit", "redact", "fail_on")
 def command(recording: str, requests: str, requests_trace: str | None, settings: Settings) -> int:
     """Say what each request of a rerun would be served, without one.
 

@@ -35,7 +35,7 @@ def command(evidence: str, settings: Settings) -> int:
         tools = classify_traces(examination.analyses)
     code = complain(examination)
     if examination.analyses:
-        document = classification_document(tools, (), examination.policy, examination.rules)
+        document = examination.shown(classification_document(tools, (), examination.policy, examination.rules))
         names = [one.name for one in examination.examined if one.analyses]
         write(draft(document, names).encode("utf-8"))
     return code

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 class ReportOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What a person wants of a report: its title, case id and author (None: a blank), how much of the texts, from which
-    severity on a finding counts, an earlier report to compare with, and the suppressions in force.
+    severity on a finding counts, an earlier report to compare with, the suppressions in force, and whether secret
+    values are shown by their names only.
     """
 
     title: str | None = None
@@ -46,6 +47,7 @@ class ReportOptions(msgspec.Struct, frozen=True, kw_only=True):
     fail_on: Severity = Severity.HIGH
     baseline: Earlier | None = None
     suppressions: InForce | None = None
+    redacted: bool = True
 
 
 def report_document(
@@ -65,7 +67,7 @@ def report_document(
         tool=material.audit.tool,
         policy=material.audit.policy,
         rules=material.audit.rules,
-        contents=content.row(redacted=False),
+        contents=content.row(redacted=options.redacted),
         traces=[_trace(material, index) for index in range(len(material.traces))],
         header=_header(material, options),
         verdict=verdict,

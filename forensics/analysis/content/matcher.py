@@ -1,0 +1,233 @@
+"""What stands in this text? Credentials and personal data at any depth: in JSON, base64 or a URL inside it.
+
+Everything here works on one decoded text (UTF-8 bytes) and the name of the field that holds it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import quote_from_bytes, unquote_to_bytes
+
+import msgspec
+
+from forensics.analysis.content.checks import CHECKS, varied
+from forensics.analysis.content.names import secret_name
+from forensics.analysis.content.patterns import acting_patterns, base64_pattern, names_pattern, text_pattern
+from forensics.analysis.content.values import fields_of
+from forensics.core.jsonvalue import decode_embedded
+from forensics.core.secrets import CREDENTIAL, PERSONAL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from forensics.analysis.content.patterns import Shape
+
+DEEPEST = 6
+"""How many times a text may be packed in another (JSON in JSON in base64 …) and still be looked into."""
+
+_QUOTED = re.compile(rb"%[0-9A-Fa-f]{2}")
+_ID_KEY = re.compile(
+    r"(?i)(?:.*[_-])?(?:id|ids|uuid|guid|number|no|seq|timestamp|time|at|ts|hash|sha|digest|offset|size|count)|.*(?:Id|ID|Uuid|Nano|At)"
+)
+_LONGEST_KEY = 256
+
+
+class Span(msgspec.Struct, frozen=True, gc=False):
+    """A value in a text: where it stands there in bytes, the value itself, its kind and group. `pointer` leads to it
+    where it stands in JSON inside the text; `packed` is the base64 or the quoted text that holds it, if one does.
+    """
+
+    start: int
+    end: int
+    value: str
+    kind: str
+    group: str
+    pointer: str = ""
+    packed: str | None = None
+
+
+def spans(text: bytes, key: str | None, depth: int = 0) -> list[Span]:
+    """Every secret value of a text that stands under this key, in order of place."""
+    found: list[Span] = []
+    if depth < DEEPEST:
+        inside = _in_json(text, depth)
+        if inside is not None:
+            return inside
+        _add(found, _in_base64(text, depth))
+    _add(found, _shapes(text, key))
+    if depth < DEEPEST:
+        _add(found, _in_url(text, depth))
+    _add(found, _assigned(text))
+    return sorted(_by_key(text, key, found), key=lambda span: span.start)
+
+
+def acting(text: bytes) -> Iterator[tuple[str, bytes]]:
+    """(code, what) for everything in a text that a terminal, a browser or a spreadsheet would act on, once a code."""
+    for rule, pattern in acting_patterns():
+        match = pattern.search(text)
+        if match is not None:
+            yield rule.kind, bytes(match.group(1))
+
+
+def _add(found: list[Span], more: list[Span]) -> None:
+    """Add the spans that overlap none of those found before, which say more of them."""
+    free = [one for one in more if all(one.end <= f.start or one.start >= f.end for f in found)]
+    found += free
+
+
+# shapes --------------------------------------------------------------------------------------------------------------
+
+
+def _shapes(text: bytes, key: str | None) -> list[Span]:
+    pattern, rules = text_pattern()
+    found: list[Span] = []
+    position = 0
+    while position <= len(text):
+        match = pattern.search(text, position)
+        if match is None:
+            break
+        shape = next(s for s in rules if match.start(s.number) >= 0)
+        start, end = match.span(shape.number)
+        if _holds(shape, text, start, end, key):
+            said = Span(start, end, _text(text[start:end]), shape.rule.kind, shape.group)
+            found += _more_exactly(said, text) if match.start() < start else [said]
+            position = end
+        else:
+            position = start + 1
+    return found
+
+
+def _more_exactly(said: Span, text: bytes) -> list[Span]:
+    """A value that is known by what stands before it, by its own shape where it has one."""
+    own = [one for one in _shapes(text[said.start : said.end], None) if one.group == CREDENTIAL]
+    return [msgspec.structs.replace(one, start=one.start + said.start, end=one.end + said.start) for one in own] or [
+        said
+    ]
+
+
+def _holds(shape: Shape, text: bytes, start: int, end: int, key: str | None) -> bool:
+    """Whether a match is what its rule says, by its checks and by what stands around it."""
+    rule = shape.rule
+    if shape.group == PERSONAL and not _may_be_personal(shape.rule.kind, text, start, end, key):
+        return False
+    if any(text[:start].endswith(before.encode()) for before in rule.unless_after):
+        return False
+    return rule.check is None or CHECKS[rule.check](_text(text[start:end]))
+
+
+def _may_be_personal(kind: str, text: bytes, start: int, end: int, key: str | None) -> bool:
+    """Digits under the name of an id, or inside a longer id, are no account of a person."""
+    if kind not in ("card", "phone"):
+        return True
+    if key is not None and _ID_KEY.fullmatch(key[:_LONGEST_KEY]):
+        return False
+    return text[max(start - 1, 0) : start] not in _JOINED and text[end : end + 1] not in _JOINED
+
+
+_JOINED = frozenset(bytes([c]) for c in b"-_/.#@=")
+
+
+# names of fields -----------------------------------------------------------------------------------------------------
+
+
+def _by_key(text: bytes, key: str | None, found: list[Span]) -> list[Span]:
+    """The whole text, where the name of its field says so and nothing says more of a part of it."""
+    named = None if key is None else secret_name(key)
+    if named is None or any(span.group == CREDENTIAL for span in found):
+        return found
+    kind, holds = named
+    value = _text(text).strip()
+    if not holds(value):
+        return found
+    written = value.encode("utf-8", "surrogateescape")
+    start = text.find(written)
+    return [Span(start, start + len(written), value, kind, CREDENTIAL)]
+
+
+def _assigned(text: bytes) -> list[Span]:
+    """`name = value` in running text: a quoted literal, or a value that is more than a word."""
+    found: list[Span] = []
+    for match in names_pattern().finditer(text):
+        named = secret_name(_text(match.group(2)))
+        if named is None or (not match.group(3).strip() and match.group(1) != b"--"):
+            continue
+        number = next(n for n in _VALUES if match.start(n) >= 0)
+        kind, holds = named
+        value = _text(match.group(number))
+        if holds(value) and (number != _UNQUOTED or varied(value)):
+            start, end = match.span(number)
+            found += _more_exactly(Span(start, end, value, kind, CREDENTIAL), text)
+    return found
+
+
+_VALUES = (4, 5, 6)
+_UNQUOTED = 6
+
+# packed texts --------------------------------------------------------------------------------------------------------
+
+
+def _in_json(text: bytes, depth: int) -> list[Span] | None:
+    """What stands in the JSON that the text is; None where it is none, or says something in two ways."""
+    if text.lstrip()[:1] not in (b"{", b"["):
+        return None
+    decoded = decode_embedded(_text(text))
+    if decoded is None or decoded.faults:
+        return None
+    return [
+        _placed(text, span, field.pointer + span.pointer)
+        for field in fields_of(decoded.value)
+        for span in spans(field.text.encode("utf-8", "surrogatepass"), field.key, depth + 1)
+    ]
+
+
+def _placed(text: bytes, span: Span, pointer: str) -> Span:
+    """A span of a value in the JSON; where it is written otherwise there than it reads, the whole text is its place."""
+    value = (span.packed or span.value).encode("utf-8", "surrogatepass")
+    start = text.find(value)
+    whole = start < 0
+    return msgspec.structs.replace(
+        span, start=0 if whole else start, end=len(text) if whole else start + len(value), pointer=pointer
+    )
+
+
+def _in_base64(text: bytes, depth: int) -> list[Span]:
+    found = []
+    for match in base64_pattern().finditer(text):
+        start, end = match.span()
+        plain = unpacked(bytes(match.group()))
+        if plain is not None:
+            run = _text(match.group())
+            found += [
+                msgspec.structs.replace(one, start=start, end=end, packed=run) for one in spans(plain, None, depth + 1)
+            ]
+    return found
+
+
+def unpacked(packed: bytes) -> bytes | None:
+    """The text that base64 holds, or None."""
+    body = packed.rstrip(b"=").replace(b"-", b"+").replace(b"_", b"/")
+    body = body[: len(body) - (len(body) % 4 == 1)]
+    try:
+        return base64.b64decode(body + b"=" * (-len(body) % 4))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _in_url(text: bytes, depth: int) -> list[Span]:
+    if _QUOTED.search(text) is None:
+        return []
+    found = []
+    for span in spans(unquote_to_bytes(text), None, depth + 1):
+        written = quote_from_bytes(span.value.encode("utf-8", "surrogatepass"), safe="").encode()
+        start = text.find(written)
+        if start >= 0:
+            end = start + len(written)
+            found.append(msgspec.structs.replace(span, start=start, end=end, packed=_text(written)))
+    return found
+
+
+def _text(data: bytes) -> str:
+    return bytes(data).decode("utf-8", "surrogateescape")

@@ -1,0 +1,131 @@
+"""How are the shapes of all rules looked for at once? Two automata of RE2, whose time is linear in the text.
+
+One over the bytes of an evidence (the triggers) says where something may stand, at the speed of memory; the other, over
+a decoded text, says what stands there. A third pattern, made of the names of fields, reads `name = value` in running
+text. Base64 of a text is told by its own look: in a group of four, printable ASCII leaves 26, 28 and 32 of 64 letters
+to the first three, so that six groups of chance pass one time in ten million.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from forensics.analysis.content.names import phrases
+from forensics.rules.content_rules import content_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from forensics.rules.content_rules import ContentRule
+
+Pattern: TypeAlias = "Any"
+"""A compiled RE2 pattern over bytes; the package ships no types."""
+
+_MEMORY = 64 << 20  # for the states of an automaton; RE2 slows down where they don't fit
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_PRINTABLE = (9, 10, 13, *range(0x20, 0x7F))
+_VALUE = r"""[^\s"'\\,;&<>(){}\[\]|`]"""
+_ASSIGNS = r"(?::|=>|={1,2}|%3[aAdD])"
+_ENDINGS = "values?|string|text|header|env|b64|base64|plain|raw|[12]"
+_SPELLED = r"\\u00(?:[46][0-9a-fA-F]|[57][0-9aA])"  # letters that nobody has to escape
+_BASE64_GROUPS = 6  # 18 bytes of text
+
+
+class Trigger(NamedTuple):
+    """One automaton over bytes. `by_token` says that what it finds is told by the run of characters around it alone, so
+    that the same run need not be looked at again.
+    """
+
+    pattern: Pattern
+    by_token: bool
+
+
+class Shape(NamedTuple):
+    """A rule with the number of the group that holds its value, in the pattern of all rules."""
+
+    rule: ContentRule
+    group: str
+    number: int
+
+
+def compile_pattern(pattern: str) -> Pattern:
+    """A pattern over bytes. Raises re2.error."""
+    import re2
+
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.log_errors = False
+    options.max_mem = _MEMORY
+    return re2.compile(pattern.encode("latin-1"), options)
+
+
+def base64_of_text(groups: int) -> str:
+    """A pattern for base64, in either alphabet, of at least that many groups of printable ASCII."""
+    first = {_ALPHABET[a >> 2] for a in _PRINTABLE}
+    second = {_ALPHABET[(a & 3) << 4 | b >> 4] for a in _PRINTABLE for b in _PRINTABLE}
+    third = {_ALPHABET[(a & 15) << 2 | b >> 6] for a in _PRINTABLE for b in _PRINTABLE}
+    one, two, three = ("".join(sorted(letters)) for letters in (first, second, third))
+    return rf"(?:[{one}][{two}][{three}][A-Za-z0-9+/_-]){{{groups},}}[A-Za-z0-9+/_-]{{0,3}}={{0,2}}"
+
+
+def shapes() -> Iterator[Shape]:
+    """Every rule of every file, in order; of two that match at one place, the first speaks."""
+    number = 1
+    for file in content_rules():
+        for rule in file.rules:
+            yield Shape(rule, file.group, number)
+            number += 1
+
+
+@lru_cache(maxsize=1)
+def text_pattern() -> tuple[Pattern, tuple[Shape, ...]]:
+    """The pattern over decoded text, without the rules about where a text may act: each rule is one group."""
+    found = tuple(s for s in shapes() if s.group != "texts")
+    return _either([s.rule.pattern for s in found]), found
+
+
+@lru_cache(maxsize=1)
+def acting_patterns() -> tuple[tuple[ContentRule, Pattern], ...]:
+    """The patterns of what could act where a text is shown; one text may hold several."""
+    return tuple((s.rule, compile_pattern(s.rule.pattern)) for s in shapes() if s.group == "texts")
+
+
+@lru_cache(maxsize=1)
+def names_pattern() -> Pattern:
+    """`name = value` and `--name value` in running text. Its groups: dashes, name, what joins, and the value between
+    double quotes, between single quotes, or without any.
+    """
+    name = rf"([A-Za-z0-9_.-]*?(?:{_names()})(?:[_-]?(?:{_ENDINGS}))?)"
+    joined = rf"""(\\*["']?\s{{0,3}}{_ASSIGNS}\s{{0,3}}|\s{{1,3}})"""
+    value = rf"""(?:\\*"([^"\\\n]{{3,}})|\\*'([^'\\\n]{{3,}})|({_VALUE}{{3,}}))"""
+    return compile_pattern(rf"(?i)(--|\b){name}{joined}{value}")
+
+
+@lru_cache(maxsize=1)
+def base64_pattern() -> Pattern:
+    """Base64 of a text."""
+    return compile_pattern(base64_of_text(_BASE64_GROUPS))
+
+
+@lru_cache(maxsize=1)
+def triggers() -> tuple[Trigger, ...]:
+    """What is looked for in the bytes of an evidence. One automaton for all would have too many states to be fast."""
+    by_group: dict[str, list[str]] = {}
+    for shape in shapes():
+        by_group.setdefault(shape.group, []).append(shape.rule.trigger)
+    named = rf"""(?i)(?:{_names()})(?:[_-]?(?:{_ENDINGS}))?(?:[\\"'\]]|%22)*\s*[:=,%]|--(?:{_names()})\s"""
+    return (
+        Trigger(_either(by_group["credential"] + by_group["texts"] + [_SPELLED]), by_token=False),
+        Trigger(_either([named]), by_token=False),
+        Trigger(_either([*by_group["personal"], base64_of_text(_BASE64_GROUPS)]), by_token=True),
+    )
+
+
+def _either(patterns: list[str]) -> Pattern:
+    return compile_pattern("|".join(f"(?:{pattern})" for pattern in patterns))
+
+
+def _names() -> str:
+    """The names of credentials as an alternation; what joins their words may be left out."""
+    return "|".join(phrase.replace(" ", "[ _.-]?") for phrase in phrases())

@@ -1,0 +1,222 @@
+"""What in this evidence leaks, acts or deceives? One pass over its bytes, whatever a step shows of them.
+
+The triggers run over the bytes at the speed of memory. Only where one fires is the JSON around it decoded and judged,
+text by text, at every depth. Payloads that do not stand in the bytes as JSON (rows of a database, members of an
+archive, YAML) are looked through in the same way, step by step.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from forensics.analysis.content.matcher import acting, spans
+from forensics.analysis.content.names import secret_name
+from forensics.analysis.content.noted import Noted, Where, spellings
+from forensics.analysis.content.patterns import triggers
+from forensics.analysis.content.regions import Regions
+from forensics.analysis.content.values import Field, fields_of
+from forensics.core.evidence import Locator
+from forensics.core.jsonvalue import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from forensics.analysis.content.regions import Region
+    from forensics.core.reading import Reading
+    from forensics.core.trace import Trace
+
+_TOKEN_ENDS = re.compile(rb"[\s\"'<>,;()\[\]{}\\]")
+_TOKEN = 200  # bytes around what fired, by which a run of characters is told
+_CONTEXT = 160  # bytes behind what fired, by which its place is told
+_BEFORE, _WINDOW, _STEP = 256, 8_192, 4_096  # bytes of a text without structure that are looked at together
+_PARSED = 20_000  # regions; what fires beyond is judged as text, which costs less and gives no JSON Pointer
+_MORE = re.compile(rb"[:/%=+\\]")
+_LARGE = _BLOCK = 1 << 20
+
+
+class Fired(NamedTuple):
+    """A place where a trigger fired."""
+
+    start: int
+    end: int
+    by_token: bool
+
+
+def scan(reading: Reading, data: memoryview, find: Callable[[bytes, int], int]) -> tuple[Noted, bool]:
+    """Everything of note in an evidence, and whether all that a reader takes from it was looked through; `data` are its
+    plain bytes, and `find` searches them from an offset.
+    """
+    noted = Noted(reading)
+    one = _Scan(reading.evidence.index, data, find, noted)
+    one.run()
+    if not one.regions.structured:
+        for trace in reading.traces:
+            _payloads(trace, noted)
+    return noted, one.regions.structured
+
+
+class _Scan:
+    def __init__(self, evidence: int, data: memoryview, find: Callable[[bytes, int], int], noted: Noted) -> None:
+        self.regions = Regions(data, find)
+        self._evidence = evidence
+        self._data = data
+        self._noted = noted
+        self._seen: dict[bytes, tuple[str, ...]] = {}
+        self._parsed = 0
+
+    def run(self) -> None:
+        """Judge every place where a trigger fired, in order; a region is judged once."""
+        covered = -1
+        for fired in fired_in(self._data):
+            if fired.start < covered:
+                continue
+            start, told = self._told(fired)
+            known = self._seen.get(told)
+            if known is not None:
+                self._noted.again(known, self._evidence, start, told)
+                continue
+            if fired.by_token and self._noted.enough_mail and _is_mail(told):
+                self._seen[told] = self._mail(told, fired.start)
+                continue
+            covered, found = self._judge(fired)
+            self._seen[told] = found
+
+    def _mail(self, token: bytes, offset: int) -> tuple[str, ...]:
+        """One more address of very many: its place in the bytes is all that is told of it."""
+        found = spans(token, None)
+        for span in found:
+            self._noted.secret(span, Where(Locator(self._evidence, offset=offset), ()))
+        return tuple(span.value for span in found)
+
+    def _told(self, fired: Fired) -> tuple[int, bytes]:
+        """What tells this place from others, and its offset: where it is the same, so is what stands there."""
+        if not fired.by_token:
+            return fired.start, bytes(self._data[fired.start : fired.end + _CONTEXT])
+        start = max(fired.start - _TOKEN, 0)
+        before = _TOKEN_ENDS.split(bytes(self._data[start : fired.start]))[-1]
+        after = _TOKEN_ENDS.split(bytes(self._data[fired.end : fired.end + _TOKEN]), maxsplit=1)[0]
+        return fired.start - len(before), before + bytes(self._data[fired.start : fired.end]) + after
+
+    def _judge(self, fired: Fired) -> tuple[int, tuple[str, ...]]:
+        """Judge what stands around; returns up to where nothing is left to judge, and the values found."""
+        region = self.regions.around(fired.start)
+        self._parsed += 1
+        named = fired.start < region.start  # in the name of a member
+        if not region.is_json or self._parsed > _PARSED or (named and region.end - region.start > _LARGE):
+            return self._judge_text(fired, region)
+        fields = list(fields_of(decode(self._data[region.start : region.end]).value, region.pointer, region.key))
+        if named and region.key is not None:
+            fields.append(Field(region.pointer, None, region.key, is_key=True))
+        return region.end, tuple(value for field in fields for value in self._field(field, region))
+
+    def _judge_text(self, fired: Fired, region: Region) -> tuple[int, tuple[str, ...]]:
+        """Judge the text around, as it is written."""
+        start = max(min(region.start, fired.start), fired.start - _BEFORE)
+        end = min(max(region.end, fired.end), fired.start + _WINDOW)
+        text = bytes(self._data[start:end]).decode("utf-8", "surrogateescape")
+        window = region._replace(start=start, end=end, is_json=False)
+        return (end if end == region.end else fired.start + _STEP), self._field(Field("", None, text), window)
+
+    def _field(self, field: Field, region: Region) -> tuple[str, ...]:
+        text = field.text.encode("utf-8", "surrogateescape" if not region.is_json else "surrogatepass")
+        if not tells(text, field.key):
+            return ()
+        found = []
+        for span in spans(text, field.key):
+            where = self._where(region, span.packed or span.value, field.pointer + span.pointer)
+            self._noted.secret(span, where)
+            found.append(span.value)
+        for code, what in () if not region.is_json and _is_binary(text) else acting(text):
+            shown = what.decode("utf-8", "replace")
+            self._noted.acting(code, shown, self._where(region, field.text[:_CONTEXT], field.pointer))
+        return tuple(found)
+
+    def _where(self, region: Region, value: str, pointer: str) -> Where:
+        """Where a value of a region stands: at its own bytes, or where the region begins if it is packed there."""
+        data, written = bytes(self._data[region.start : region.end]), spellings(value)
+        found = ((data.find(one), len(one)) for one in written)
+        at, length = next(((at, length) for at, length in found if at >= 0), (0, len(data)))
+        locator = Locator(
+            self._evidence,
+            line=region.line or None,
+            offset=region.start + at,
+            length=length,
+            pointer=(pointer or None) if region.is_json else None,
+        )
+        return Where(locator, written)
+
+
+def _is_binary(data: bytes) -> bool:
+    """Whether these bytes are no text (a database, something packed): nothing in them acts on who reads a text."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return True
+    return b"\x00" in data
+
+
+def _is_mail(token: bytes) -> bool:
+    """Whether nothing but an address can be meant by a run of characters."""
+    return token.count(b"@") == 1 and not _MORE.search(token)
+
+
+def tells(text: bytes, key: str | None) -> bool:
+    """Whether a text need be looked at: a trigger fires in it, or its name says credential."""
+    named = key is not None and secret_name(key) is not None
+    return named or any(trigger.pattern.search(text) is not None for trigger in triggers())
+
+
+def fired_in(data: memoryview) -> Iterator[Fired]:
+    """Every place where a trigger fires, in ascending order."""
+    found = [
+        Fired(match.start(), match.end(), trigger.by_token)
+        for trigger in triggers()
+        for match in trigger.pattern.finditer(data)
+    ]
+    return iter(sorted(found))
+
+
+# payloads that are no JSON in the bytes ------------------------------------------------------------------------------
+
+
+def _payloads(trace: Trace, noted: Noted) -> None:
+    """Look through the payloads of a trace in blocks."""
+    rows: list[int] = []
+    starts: list[int] = []
+    block = bytearray()
+    for row, payload in enumerate(trace.payload):
+        if payload is None:
+            continue
+        rows.append(row)
+        starts.append(len(block))
+        block += bytes(payload)
+        block += b"\n"
+        if len(block) > _BLOCK:
+            _block(trace, bytes(block), rows, starts, noted)
+            rows, starts, block = [], [], bytearray()
+    _block(trace, bytes(block), rows, starts, noted)
+
+
+def _block(trace: Trace, block: bytes, rows: list[int], starts: list[int], noted: Noted) -> None:
+    fired = {bisect_right(starts, one.start) - 1 for one in fired_in(memoryview(block))}
+    for at in sorted(fired):
+        _payload(trace, rows[at], noted)
+
+
+def _payload(trace: Trace, row: int, noted: Noted) -> None:
+    payload = trace.payload[row]
+    if payload is None:
+        return
+    locator = trace.locator(row)
+    for field in fields_of(decode(payload).value):
+        text = field.text.encode("utf-8", "surrogatepass")
+        here = msgspec.structs.replace(locator, pointer=(locator.pointer or "") + field.pointer or None)
+        for span in spans(text, field.key):
+            where = Where(msgspec.structs.replace(here, pointer=(here.pointer or "") + span.pointer or None), (), row)
+            noted.secret(span, where, trace)
+        for code, what in acting(text):
+            noted.acting(code, what.decode("utf-8", "replace"), Where(here, (), row), trace)

@@ -1,0 +1,258 @@
+"""How is a document shown without its secrets? The one place that every output goes through.
+
+Values that were found in the evidence are replaced by their names wherever they stand, in whatever spelling, and so is
+the head of one that was cut off; texts are looked through once more where the evidence could not be looked through
+whole. Only texts inside a document change, never its bytes, so what comes out is read as what went in. Ids that link
+records are never touched.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from forensics.analysis.content.matcher import spans
+from forensics.analysis.content.patterns import compile_pattern, triggers
+from forensics.analysis.content.values import members_of, name_of_item
+from forensics.core.jsonvalue import decode_embedded
+from forensics.core.sanitise import one_line, visible
+from forensics.core.secrets import Secrets
+from forensics.report.rows import Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from forensics.core.reading import Reading
+    from forensics.core.secrets import Secret
+
+T = TypeVar("T")
+
+_KEPT = frozenset({"schema", "sha256", "member_sha256", "digest", "bytes_sha256", "code", "id", "trace", "occurrence"})
+"""Fields of our own rows that hold codes, digests and the ids that link records."""
+
+_CUT = "…"
+_CUT_HEAD = 4  # characters of a value that is cut off; fewer tell nothing
+_CUT_WINDOW = 400  # characters; nothing that is cut off keeps more of a value
+_SHORTEST = 5  # characters; a shorter value is hidden where it stands, not wherever its letters stand
+_ALONE = 12  # characters; a shorter value counts only where no letter or digit stands beside it
+_WORD = re.compile(r"[a-z]+|[A-Z]?[a-z]+")
+_MAIL = "email"
+_ADDRESS = r"[A-Za-z0-9][A-Za-z0-9._%+-]*(?:@|%40)(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,24}"
+_BASE64 = (base64.b64encode, base64.urlsafe_b64encode)
+_encoder = msgspec.json.Encoder()
+
+
+class _Part(NamedTuple):
+    """A part of a text that is replaced."""
+
+    start: int
+    end: int
+    name: str
+
+
+class Redactor:
+    """Replaces the secret values of these evidences, and whatever looks like one beside them."""
+
+    def __init__(self, evidences: Sequence[Secrets] = ()) -> None:
+        self._evidences = tuple(evidences) or (Secrets(),)
+        self._names = {value: secret for one in self._evidences for value, secret in one.known.items()}
+        self._ids = frozenset(value for one in self._evidences for value in one.ids)
+        packed = {value: secret for one in self._evidences for value, secret in one.packed.items()}
+        held = {**packed, **self._names}
+        self._spelled = {
+            written: secret
+            for value, secret in held.items()
+            for written in ({value.encode()} if secret.kind == _MAIL else _spelled(value))
+        }
+        mails = frozenset(value for value, secret in self._names.items() if secret.kind == _MAIL)
+        self._spelled.update((quote(value, safe="").encode(), self._names[value]) for value in mails)
+        self._literal = _literals(self._spelled, mails)
+        self._heads = _heads(self._spelled)
+        self._longest = min(max(map(len, self._spelled), default=1), _CUT_WINDOW)
+        everywhere = all(_is_distinct(value) for value in self._names)
+        self._known_only = everywhere and all(one.complete for one in self._evidences)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is to be hidden: every byte was looked through, and no value found."""
+        return self._known_only and not self._names
+
+    # documents -------------------------------------------------------------------------------------------------------
+
+    def document(self, document: T) -> T:
+        """The same document without the values."""
+        return document if self.idle else self._any(document, None)
+
+    def _any(self, item: Any, key: str | None) -> Any:
+        if isinstance(item, msgspec.Struct):
+            return self._row(item) if self._may_hold(item) else item
+        if isinstance(item, str):
+            return self.text(item, key)
+        if isinstance(item, Rows):
+            return Rows(len(item), lambda number: self._any(item[number], None))
+        if isinstance(item, (dict, list, tuple)):
+            return self.value(item, key)
+        if isinstance(item, (int, float)) and not isinstance(item, bool):
+            shown = self.text(str(item), key)
+            return item if shown == str(item) else shown
+        return item
+
+    def _row(self, row: msgspec.Struct) -> msgspec.Struct:
+        changed = {}
+        for name in row.__struct_fields__:
+            before = getattr(row, name)
+            keeps = name in _KEPT or isinstance(before, (int, float))  # numbers of ours count and place
+            after = before if keeps else self._any(before, None)
+            if after is not before:
+                changed[name] = after
+        return msgspec.structs.replace(row, **changed) if changed else row
+
+    def _may_hold(self, item: object) -> bool:
+        try:
+            data = _encoder.encode(item)
+        except (UnicodeEncodeError, TypeError):  # broken text, or rows that are made when they are asked for
+            return True
+        if self._literal is not None and self._literal.search(data) is not None:
+            return True
+        if not self._known_only:
+            return any(trigger.pattern.search(data) is not None for trigger in triggers())
+        return bool(self._heads) and _CUT.encode() in data
+
+    def value(self, value: Any, key: str | None = None) -> Any:
+        """The same JSON value without them; a member is judged by its name too."""
+        if isinstance(value, dict):
+            made = {
+                self.text(name): self._any(item, lent)
+                for name, (_, lent, item) in zip(value, members_of("", key, value), strict=True)
+            }
+            return made if made != value else value
+        items = [self._any(item, name_of_item(value, at, key)) for at, item in enumerate(value)]
+        return value if all(a is b for a, b in zip(items, value, strict=True)) else type(value)(items)
+
+    # texts -----------------------------------------------------------------------------------------------------------
+
+    def text(self, text: str, key: str | None = None) -> str:
+        """The same text without them; `key` is the name of the field that holds it."""
+        if len(text) < _CUT_HEAD and key is None:
+            return text
+        data = text.encode("utf-8", "surrogatepass")
+        if self._known_only and (self._literal is None or self._literal.search(data) is None):
+            return self._uncut(text)
+        inside = self._json(text)
+        if inside is not None:
+            return inside
+        parts = sorted([*self._known_in(data), *self._looks_like(data, key)])
+        return self._uncut(_replaced(data, parts).decode("utf-8", "surrogatepass") if parts else text)
+
+    def _json(self, text: str) -> str | None:
+        """A text that is JSON stays JSON; None for any other."""
+        decoded = decode_embedded(text)
+        if decoded is None or decoded.faults:
+            return None
+        shown = self.value(decoded.value)
+        if shown is decoded.value:
+            return text
+        return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+
+    def _known_in(self, data: bytes) -> Iterator[_Part]:
+        if self._literal is None:
+            return
+        position = 0
+        while (match := self._literal.search(data, position)) is not None:
+            start, end = match.span()
+            secret = self._spelled.get(data[start:end])
+            if secret is None:  # an address that nobody found, so that it is none of a person
+                position = end
+            elif end - start >= _ALONE or not (_is_word(data[start - 1 : start]) or _is_word(data[end : end + 1])):
+                yield _Part(start, end, secret.name)
+                position = end
+            else:
+                position = start + 1
+
+    def _looks_like(self, data: bytes, key: str | None) -> Iterator[_Part]:
+        if self._known_only:
+            return
+        for span in spans(data, key):
+            if span.value not in self._ids:
+                yield _Part(span.start, span.end, self._secret(span.value, span.kind, span.group).name)
+
+    def _secret(self, value: str, kind: str, group: str) -> Secret:
+        known = self._names.get(value)
+        return known if known is not None else self._evidences[0].secret(value, kind, group)
+
+    def _uncut(self, text: str) -> str:
+        """The text without the head of a value that it cuts off."""
+        if not self._heads or _CUT not in text:
+            return text
+        pieces = text.split(_CUT)
+        return _CUT.join([*map(self._headless, pieces[:-1]), pieces[-1]])
+
+    def _headless(self, piece: str) -> str:
+        window = piece[-self._longest :]
+        for at in range(len(window) - _CUT_HEAD + 1):
+            tail = window[at:]
+            for written, secret in self._heads.get(tail[:_CUT_HEAD], ()):
+                if written.startswith(tail):
+                    return piece[: len(piece) - len(tail)] + secret.name
+        return piece
+
+
+def _replaced(data: bytes, parts: list[_Part]) -> bytes:
+    pieces, position = [], 0
+    for start, end, name in parts:
+        if start >= position:
+            pieces += [data[position:start], name.encode()]
+            position = end
+    return b"".join([*pieces, data[position:]])
+
+
+def _is_word(byte: bytes) -> bool:
+    return byte.isalnum() or byte == b"_"
+
+
+def _is_distinct(value: str) -> bool:
+    """Whether a value is told from other text by itself: long enough, and no word."""
+    return len(value) >= _SHORTEST and _WORD.fullmatch(value) is None
+
+
+def _spelled(value: str) -> set[bytes]:
+    """A distinct value as it may be written: as it is, escaped once and twice, quoted for a URL, in base64."""
+    if not _is_distinct(value):
+        return set()
+    plain = value.encode("utf-8", "surrogatepass")
+    escaped = {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+    twice = {json.dumps(one, ensure_ascii=False)[1:-1] for one in escaped}
+    packed = {quote(plain, safe=""), *(encode(plain).decode().rstrip("=") for encode in _BASE64)}
+    shown = {visible(value), one_line(value, 2 * len(value))}
+    return {plain, *(one.encode("utf-8", "surrogatepass") for one in escaped | twice | packed | shown)}
+
+
+def _literals(spelled: Mapping[bytes, Secret], mails: frozenset[str]) -> Any:
+    """One automaton for all spellings, the longest first; None where there is none. Addresses, of which a log may hold
+    tens of thousands, are told by their shape and then looked up.
+    """
+    import re2
+
+    ordered = sorted((one for one, s in spelled.items() if s.kind != _MAIL), key=lambda one: (-len(one), one))
+    parts = [re2.escape(one).decode("latin-1") for one in ordered] + ([_ADDRESS] if mails else [])
+    return compile_pattern("|".join(parts)) if parts else None
+
+
+def _heads(spelled: dict[bytes, Secret]) -> dict[str, list[tuple[str, Secret]]]:
+    """The spellings by their first characters."""
+    found: dict[str, list[tuple[str, Secret]]] = defaultdict(list)
+    for written, secret in sorted(spelled.items()):
+        text = written.decode("utf-8", "surrogatepass")
+        found[text[:_CUT_HEAD]].append((text, secret))
+    return dict(found)
+
+
+def redactor_of(readings: Iterable[Reading | None]) -> Redactor:
+    """What hides the secrets of these readings."""
+    return Redactor([reading.secrets for reading in readings if reading is not None])

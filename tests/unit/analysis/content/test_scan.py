@@ -1,0 +1,171 @@
+"""What stands in the content of an evidence is found in its bytes, with its place, whatever a step shows of it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from forensics import api
+from forensics.core.pointers import pointer_tokens
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from forensics.report.documents import AuditDocument, FindingRow
+
+KEY = "sk-A1b2C3d4E5f6G7h8I9j0K1l2"
+TURNS = [
+    {"role": "user", "content": "go"},
+    {"role": "assistant", "content": "done"},
+]
+
+
+def audited(tmp_path: Path, messages: list[dict[str, Any]], *, indent: int | None = None, **more: Any) -> AuditDocument:
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"messages": messages, **more}, indent=indent), "utf-8")
+    return api.examine(path).audit()
+
+
+def of(document: AuditDocument, code: str) -> list[FindingRow]:
+    return [one for one in document.findings if one.code == code]
+
+
+def test_a_value_that_no_step_shows_is_found_with_its_place(tmp_path: Path) -> None:
+    document = audited(tmp_path, TURNS, metadata={"retry": [{"settings": json.dumps({"api_key": KEY})}]})
+    (found,) = of(document, "secret")
+    (place,) = found.locators
+    data = (tmp_path / "trace.json").read_bytes()
+    assert place.offset is not None
+    assert place.length is not None
+    assert data[place.offset : place.offset + place.length] == KEY.encode()
+    assert place.pointer == "/metadata/retry/0/settings/api_key"
+    assert (found.steps, found.trace, found.severity) == ([], None, "medium")
+    assert KEY not in found.message
+
+
+def test_a_value_in_a_step_names_the_step(tmp_path: Path) -> None:
+    document = audited(tmp_path, [{"role": "user", "content": f"my key is {KEY}"}, TURNS[1]])
+    (found,) = of(document, "secret")
+    assert found.steps == [0]
+    assert found.trace == document.traces[0].id
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_the_pointer_leads_to_the_value_in_a_large_document(tmp_path: Path, indent: int | None) -> None:
+    filler = [{"n": n, "text": "x" * 200, "odd~/key": {"é": ["y"] * 3}} for n in range(500)]
+    filler[300]["text"] = f"a {KEY} b"
+    document = audited(tmp_path, TURNS, indent=indent, extra={"rows": filler})
+    (found,) = of(document, "secret")
+    pointer = found.locators[0].pointer
+    assert pointer == "/extra/rows/300/text"
+    value: Any = json.loads((tmp_path / "trace.json").read_text("utf-8"))
+    for token in pointer_tokens(pointer):
+        value = value[int(token)] if isinstance(value, list) else value[token]
+    assert KEY in value
+
+
+def test_a_key_of_a_large_object_is_looked_at_like_a_value(tmp_path: Path) -> None:
+    many: dict[str, Any] = {f"member {n}": "x" * 100 for n in range(400)}
+    many["<script>alert(1)</script>"] = "quiet"
+    many |= {"password": "Tr0ub4dor"}
+    document = audited(tmp_path, TURNS, extra=many)
+    assert of(document, "active_content")[0].locators[0].pointer == "/extra/<script>alert(1)<~1script>"
+    assert of(document, "secret")[0].locators[0].pointer == "/extra/password"
+
+
+def test_the_same_value_is_one_finding_with_every_place(tmp_path: Path) -> None:
+    document = audited(tmp_path, TURNS, a=KEY, b={"c": f"{KEY} again"}, d=[f"token={KEY}"])
+    (found,) = of(document, "secret")
+    assert len(found.locators) == 3
+    assert document.counts.secrets == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (base64.b64encode(json.dumps({"user": "a", "api_key": "hunter22"}).encode()).decode(), "api-key"),
+        ("callback=https%3A%2F%2Fu%3Ap4ssw0rd%40h.example%2F", "url-password"),
+        ("curl -H 'X-Api-Key: 9fKq2vLm' https://h.example", "api-key"),
+        ("export DB_PASSWORD=hunter2", "password"),
+        ("mysql --password hunter2 -h db", "password"),
+        ('headers: {"authorization": "Bearer mF_9.B5f-4.1JqM"}', "bearer-token"),
+    ],
+)
+def test_texts_are_looked_into(tmp_path: Path, text: str, kind: str) -> None:
+    (found,) = of(audited(tmp_path, [{"role": "user", "content": text}, TURNS[1]]), "secret")
+    assert found.tags == [kind]
+
+
+def test_a_span_attribute_and_a_pair_name_their_value(tmp_path: Path) -> None:
+    attributes = [{"key": "db.password", "value": {"stringValue": "Tr0ub4dor"}}]
+    document = audited(tmp_path, TURNS, attributes=attributes, headers=[["X-Api-Key", "9fKq2vLm"]])
+    assert sorted(one.tags[0] for one in of(document, "secret")) == ["api-key", "password"]
+
+
+def test_letters_written_as_escapes_hide_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    written = "".join(f"\\u{ord(c):04x}" for c in KEY)
+    path.write_text(json.dumps({"messages": [{"role": "user", "content": "?"}, TURNS[1]]}).replace("?", written))
+    document = api.examine(path).audit()
+    assert document.counts.secrets == 1
+
+
+@pytest.mark.parametrize("name", ["id", "trace_id", "call_id", "order_number", "spanId"])
+def test_numbers_under_the_name_of_an_id_are_no_cards(tmp_path: Path, name: str) -> None:
+    document = audited(tmp_path, TURNS, extra={name: "4539148803436467"})
+    assert not of(document, "secret")
+
+
+def test_personal_data_is_one_finding_a_kind_and_info(tmp_path: Path) -> None:
+    text = "ada@analytical-engines.co.uk, bob@analytical-engines.co.uk, card 4539 1488 0343 6467, +1-702-555-1212"
+    document = audited(tmp_path, [{"role": "user", "content": text}, TURNS[1]])
+    found = of(document, "secret")
+    assert sorted(one.tags[1] for one in found) == ["card", "email", "phone"]
+    assert {one.severity for one in found} == {"info"}
+    assert (document.counts.secrets, document.counts.personal_data) == (0, 4)
+
+
+def test_lines_that_are_no_json_are_read_as_text(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    good = json.dumps({"type": "user", "text": "hello"})
+    path.write_text(f'{good}\n{{"type": "tool_call", "name": "x", "args": {{"api_key": "{KEY}"\n{good}\n', "utf-8")
+    document = api.examine(path).audit()
+    (found,) = of(document, "secret")
+    assert found.locators[0].line == 2
+    assert found.locators[0].pointer is None
+
+
+def test_a_log_in_which_one_line_comes_again_and_again_is_counted(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    line = json.dumps({"type": "user", "text": f"password: {KEY}"})
+    path.write_text((line + "\n") * 300, "utf-8")
+    document = api.examine(path).audit()
+    (found,) = of(document, "secret")
+    assert "300 places" in found.message
+    assert len(found.locators) == 20
+
+
+@pytest.mark.parametrize(
+    ("trace_id", "why"),
+    [
+        ("../../etc/x", "above"),
+        ("..%2f..%2fetc", "above"),
+        ("C:\\x", "drive"),
+        ("/etc/passwd", "root"),
+        ("a\u0000b", "control"),
+        ("nul", "device"),
+        ("x" * 300, "longer"),
+    ],
+)
+def test_an_id_that_is_no_file_name_is_told(tmp_path: Path, trace_id: str, why: str) -> None:
+    document = audited(tmp_path, TURNS, trace_id=trace_id)
+    (found,) = of(document, "unsafe_identifier")
+    assert why in found.message
+
+
+@pytest.mark.parametrize("trace_id", ["trace-1", "run.2026-11-13", "a/b", "con-1"])
+def test_other_ids_are_not(tmp_path: Path, trace_id: str) -> None:
+    assert not of(audited(tmp_path, TURNS, trace_id=trace_id), "unsafe_identifier")
