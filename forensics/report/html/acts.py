@@ -31,7 +31,6 @@ _EFFECTS = ("Step", "What", "With", "Returned", "Outcome", "If it ran again", "W
 _FURTHER = ("Step", "What", "Outcome", "If it ran again", "How often")
 _OFFERED = ("Tool", "Signs", "Class", "Effect", "Result", "Rests on")
 _BASIS = ("Source", "What it says", "Effect", "Result", "Trust", "Rule", "Where")
-_OFTEN = 20
 
 
 # effects -------------------------------------------------------------------------------------------------------------
@@ -101,9 +100,9 @@ def _minted(one: EffectRow) -> Iterator[Markup]:
 
 def _often(one: EffectRow) -> Iterator[Markup]:
     if one.times > 1:
-        yield el(
-            "div", f"{one.times:,} times with these arguments: steps ", *steps(one.alike, _OFTEN), class_="refused"
-        )
+        more = f" and {one.times - len(one.alike):,} more" if one.times > len(one.alike) else ""
+        found = steps(one.alike, len(one.alike))
+        yield el("div", f"{one.times:,} times with these arguments: steps ", *found, more)
 
 
 # causes --------------------------------------------------------------------------------------------------------------

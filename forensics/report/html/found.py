@@ -114,7 +114,7 @@ def _status(one: ReportFinding) -> Iterator[Markup]:
 
 def _not_proved(one: ReportFinding) -> Iterator[Markup]:
     if one.alternatives:
-        yield el("div", "It does not prove: ", " ".join(one.alternatives), class_="quiet")
+        yield el("div", f"But {'; '.join(one.alternatives)}.", class_="quiet")
 
 
 def _rule(one: FindingRule) -> Markup:

@@ -18,6 +18,7 @@ _WORDS = {
     "Handle-returning (#)": "It brings a new value into the run, such as the id of what it made.",
     "Idempotent (=), volatile (~)": "It only reads; a volatile answer may be another one next time.",
     "Effect": "What one more call does: nothing, overwrite, repeat (it adds), what can't be undone, or unknown.",
+    "Confirmed, answered": "Confirmed: the result holds what was made, or says so. Answered: it says anything else.",
     "Rests on": "What vouches for the effect: the operator, a trusted declaration, a proof. Words vouch for nothing.",
     "Handle, thread": "A value that a call minted, and its way to every later step that holds it.",
     "Strict, inject": "Policies. Strict lets tools run again if all are safe. Inject takes results from the record.",

@@ -84,7 +84,7 @@ def statement(one: Statement, *, rule: bool = True) -> Markup:
         None if one.rule is None or not rule else el("span", f" Rule: {one.rule.rstrip('.')}.", class_="quiet small"),
         None
         if not one.alternatives
-        else el("span", f" Otherwise: {'; '.join(one.alternatives).rstrip('.')}.", class_="quiet small"),
+        else el("span", f" But {'; '.join(one.alternatives).rstrip('.')}.", class_="quiet small"),
     )
 
 
