@@ -108,17 +108,17 @@ class Tree:
         return _NAME.fullmatch(name) is not None and not reserved
 
     def _table(self, node: exp.Expr) -> bool:
-        """A table of at most three parts: four lead to another server. A path or an address is a file to be opened."""
+        """A table of at most three parts: four lead to another server. A path, an address or a text is a file to be
+        opened.
+        """
         from sqlglot import exp
 
         parts = [node.args.get(part) for part in ("this", "db", "catalog")]
-        if any(isinstance(part, exp.Dot) for part in parts):
+        if any(isinstance(part, (exp.Dot, exp.Literal)) for part in parts):
             return False
         if isinstance(parts[0], exp.Func) and (parts[1] or parts[2]):
             return False
-        return all(
-            part is None or not isinstance(part, exp.Identifier) or not _PATH.search(part.name) for part in parts
-        )
+        return not any(isinstance(part, exp.Identifier) and _PATH.search(part.name) for part in parts)
 
     def _column(self, node: exp.Expr) -> bool:
         return node.name.lower() not in self._tables.pseudo_columns

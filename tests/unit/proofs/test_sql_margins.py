@@ -72,6 +72,9 @@ WITHOUT_DESCRIBE = [dialect.name for dialect in sql_tables().dialects if not dia
         ("snowflake", 'SELECT * FROM "s3://b".a.t'),
         ("snowflake", 'SELECT * FROM a."/x".t'),
         (None, 'SELECT * FROM "./x.csv"'),
+        ("snowflake", "SELECT * FROM './x.csv'"),
+        ("snowflake", "SELECT * FROM 's3://b/x'"),
+        ("snowflake", "SELECT * FROM '@stage'"),
     ],
 )
 def test_what_may_write_is_not_proven(dialect: str | None, text: str) -> None:
