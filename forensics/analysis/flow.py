@@ -52,7 +52,9 @@ class Flow(msgspec.Struct, frozen=True):
 
 def flow(trace: Trace, classified: Classes, rules: RuleSet) -> Flow:
     """Follow every value that a result brought into the trace."""
-    return _Flow(trace, classified, rules).run()
+    followed = _Flow(trace, classified, rules).run()
+    followed.handles.close()
+    return followed
 
 
 class _Flow:
@@ -81,7 +83,6 @@ class _Flow:
                 self.minting.result(text, trace.call[row], runs)
             elif kind == _CALL and trace.calls[trace.call[row]].added:
                 self._own_values(row, trace.calls[trace.call[row]])
-        self.minting.handles.close()
         return Flow(self.minting.handles, tuple(self.own_back), self.strays.find())
 
     # uses --------------------------------------------------------------------------------------------------------

@@ -52,11 +52,10 @@ class Occurrences:
         self.encoded: dict[int, Runs] = {}
         self._rows = array("i")
         self._blocks: list[bytes] = []
-        self._count = 0
         asked = set(_runs_beside(trace, self.runs_of))
         self._read(trace, asked)
-        decoded = [b" ".join(runs) for runs in self.encoded.values()]
-        related = _related((*self._blocks, *decoded), self._count + sum(map(len, self.encoded.values())), asked)
+        blocks = (*self._blocks, *(b" ".join(runs) for runs in self.encoded.values()))
+        related = asked.union(*map(bytes.split, blocks)) if self.small else _related(blocks, asked)
         self.first: dict[bytes, int] = {}
         last: dict[bytes, int] = {}
         for row, runs in self:
@@ -94,7 +93,6 @@ class Occurrences:
             if not runs:
                 continue
             self._rows.append(row)
-            self._count += len(runs)
             block.append(b" ".join(runs))
             if len(block) == _BLOCK:
                 self._blocks.append(b"\n".join(block))
@@ -127,11 +125,11 @@ class _Sketch:
         return (seen[hash(text) & mask] for text in texts)
 
 
-def _related(blocks: Sequence[bytes], count: int, asked: set[bytes]) -> set[bytes]:
+def _related(blocks: Sequence[bytes], asked: set[bytes]) -> set[bytes]:
     """The runs in blocks of text that may stand elsewhere too, in another case, with other dashes around them, or
     inside another; and those that are asked for.
     """
-    sketch = _Sketch(count)
+    sketch = _Sketch(sum(block.count(b" ") + block.count(b"\n") + 1 for block in blocks))
     for block in blocks:
         runs = block.lower().split()
         sketch.add(runs)

@@ -63,13 +63,15 @@ class Strays:
         self._rules = rules
         self._first = runs.first
         self._acts_on_what_is_there = list(classified.each(_acts_on_what_is_there))
-        self._turn_row = {trace.turn[row]: row for row in reversed(trace.rows(StepKind.MODEL))}
+        self._turn_row: dict[int, int] = {}
         self._told: list[tuple[int, bytes]] | None = None
 
     def find(self) -> tuple[Stray, ...]:
         """Every stray value, at the first call that names it."""
         if not self._may_be_whole():
             return ()
+        turns = self._trace.turn
+        self._turn_row = {turns[row]: row for row in reversed(self._trace.rows(StepKind.MODEL))}
         candidates: dict[str, Stray] = {}
         for number, call in enumerate(self._trace.calls):
             for stray in self._candidates(number, call):

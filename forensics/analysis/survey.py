@@ -82,6 +82,11 @@ class Alike:
         self.numbers.append(number)
         return number
 
+    def close(self) -> array[int]:
+        """The number of each call, when the last one is there. What tells arguments apart is forgotten."""
+        self._known.clear()
+        return self.numbers
+
 
 def survey(trace: Trace, rules: RuleSet, policy: Policy, listing: Listing = NOTHING_LISTED) -> Survey:
     """Study every call of the trace, in order; `listing` is the inventory beside it."""
@@ -175,7 +180,7 @@ class _Surveyor:
         tools = {name: tool.evidence() for name, tool in self.tools.items()}
         facts = {name: tool.facts for name, tool in self.tools.items()}
         classes = Classes(tuple(self.kinds), numbers)
-        return Survey(classes, self.arguments.numbers, tools, facts, tuple(self.findings))
+        return Survey(classes, self.arguments.close(), tools, facts, tuple(self.findings))
 
     def _tool(self, key: ToolKey) -> _Tool:
         known = self._known(*key)
