@@ -126,7 +126,7 @@ def _found(source: CaseSource, folder: Path, places: tuple[Path, ...]) -> Path:
     """
     name = Path(source.name).name
     tried = [place / name if place.is_dir() else place for place in (*places, folder)]
-    there = [path for path in tried if path.is_file()]
+    there = [path for path in tried if _is_file(path)]
     for path in there:
         if sha256_of(path) == source.sha256:
             return path
@@ -136,6 +136,13 @@ def _found(source: CaseSource, folder: Path, places: tuple[Path, ...]) -> Path:
         raise EvidenceError(message, code="evidence_changed")
     message = f"the evidence {shown} of the case is not beside it"
     raise EvidenceError(message, hint="--evidence says where it lies", code="evidence_missing")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # no name of a file: too long, say
+        return False
 
 
 def _options(case: CaseDocument, options: Options) -> Options:

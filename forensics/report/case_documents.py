@@ -7,7 +7,7 @@ names and shapes that evaluate() of FastAIAgent reads in a row of a dataset, and
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -55,7 +55,7 @@ class StubRow(msgspec.Struct, frozen=True, kw_only=True):
     """Values that stand in for a tool's results; `each` says that they are one a call."""
 
     tool: str
-    values: list[Any]
+    values: Annotated[list[Any], msgspec.Meta(min_length=1)]
     each: bool
 
 
