@@ -151,7 +151,7 @@ def _options(case: CaseDocument, options: Options) -> Options:
         message = f"the case was saved under the policy {one_line(case.policy, 60)}, which is no shipped one"
         raise ConfigurationError(message, hint="name its file with --policy", code="policy_missing")
     policy = case.policy if options.policy is None else options.policy
-    return msgspec.structs.replace(options, policy=policy, trace=case.source.trace)
+    return msgspec.structs.replace(options, policy=policy, trace=case.source.trace, redact=case.redacted)
 
 
 def _plan(case: CaseDocument, setup: Setup) -> Plan:

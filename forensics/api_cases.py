@@ -88,15 +88,18 @@ def _copied(case: CaseDocument, to: Path, evidence: Path) -> Path | None:
 
 
 def what_it_did(replayed: Replayed) -> Got:
-    """Input, output and tuples of a rerun, and what refused, stopped or broke it."""
+    """Input, output and tuples of a rerun, and what refused, stopped or broke it; without the secrets of the record,
+    unless they were asked for. A value has the same name in every rerun of one evidence.
+    """
     done, prepared = replayed.rerun, replayed.prepared
-    return Got(
+    got = Got(
         input=_input(prepared.plan, prepared.analysis.trace),
         output=None if done is None else strict_value(done.output),
         tuples=_tuples(replayed),
         stopped=_ended(replayed),
         asked=replayed.kinds is None or "model" in replayed.kinds,
     )
+    return prepared.shown(got)
 
 
 def _input(plan: Plan, trace: Trace) -> Any:
@@ -132,7 +135,7 @@ def reasons(replayed: Replayed) -> list[tuple[str, str]]:
     verdict = replayed.prepared.analysis.verdict
     own = () if replayed.refusal is None else replayed.refusal.reasons
     found = [*((one.code, one.message) for one in verdict.reasons), *((one.code, one.message) for one in own)]
-    return found or [("replay_refused", "the rerun was refused")]
+    return replayed.prepared.shown(found) or [("replay_refused", "the rerun was refused")]
 
 
 # the case ------------------------------------------------------------------------------------------------------------
@@ -166,6 +169,7 @@ def _case(replayed: Replayed, got: Got, name: str) -> CaseDocument:
         agent=BLUEPRINT if plan.agent is None else CALLABLE,
         stubs=[StubRow(tool=one.tool, values=strict_value(list(one.values)), each=one.each) for one in plan.stubs],
         overrides=[one.tool for one in plan.overrides],
+        redacted=prepared.options.redact,
         policy=prepared.policy.name,
         policy_digest=prepared.policy.digest,
         rules_digest=prepared.rules.digest,

@@ -7,7 +7,7 @@ for byte. `rerun` does both.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -32,6 +32,7 @@ from forensics.replay.running import in_cell
 from forensics.replay.script import script_of
 from forensics.replay.trace_out import Ended, Of, trace_out
 from forensics.report.compose import Examined
+from forensics.report.redaction import redactor_of
 from forensics.report.rerun import Judged, Outcome, Refusal, rerun_document
 from forensics.rules.engine import RuleSet, load_rules
 from forensics.rules.policy_file import load_policy
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from forensics.replay.setting import Present
     from forensics.report.rerun_documents import RerunDocument
 
+D = TypeVar("D")
 DONE, REFUSED, UNTOLD = 0, 1, 3
 _PORTS = frozenset({"model", "call", "output", "system", "user", "approval", "memory"})
 """The kinds of events that an agent of the user's tells through its ports."""
@@ -73,10 +75,12 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
             outcome = Outcome(
                 rerun=done, analysis=analysis, comparison=compared, kinds=self.kinds, findings=self.findings
             )
-        return rerun_document(self.prepared.judged(), outcome, self.refusal)
+        return self.prepared.shown(rerun_document(self.prepared.judged(), outcome, self.refusal))
 
     def trace_out(self) -> bytes | None:
-        """The rerun as a trace, a plain event log of its own; None where it was refused."""
+        """The rerun as a trace, a plain event log of its own; None where it was refused. It holds what the record
+        holds, secrets too: a trace that lacks them could not be rerun.
+        """
         done, prepared = self.rerun, self.prepared
         if done is None:
             return None
@@ -105,6 +109,10 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     rules: RuleSet
     policy: Policy
     clearance: Clearance | None
+
+    def shown(self, document: D) -> D:
+        """What is told of this rerun as it may be shown: without the secrets of the record, unless asked for."""
+        return redactor_of([self.examined.reading]).document(document) if self.options.redact else document
 
     def judged(self) -> Judged:
         """What every document of this rerun rests on."""

@@ -63,7 +63,8 @@ class CaseDocument(msgspec.Struct, frozen=True, kw_only=True):
     """A rerun kept as a regression case. `changes` is what the rerun changes of the recorded run (prompt, input,
     settings, state), `modifications` the whole trail of changes since the first run, for a person. `agent` says what
     ran (`blueprint` or `callable`) and never which code: that comes from whoever runs the case, as that of `overrides`
-    (the tools that code stands in for). The digests are those of policy, rules and plan when it was saved.
+    (the tools that code stands in for). `redacted` says that secrets stand in it by kind and fingerprint alone. The
+    digests are those of policy, rules and plan when it was saved.
     """
 
     schema: str
@@ -83,6 +84,7 @@ class CaseDocument(msgspec.Struct, frozen=True, kw_only=True):
     agent: str
     stubs: list[StubRow]
     overrides: list[str]
+    redacted: bool
     policy: str
     policy_digest: str
     rules_digest: str

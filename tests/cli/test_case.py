@@ -300,3 +300,32 @@ def test_a_changed_change_in_a_case_is_named(
     assert [one[0] for one in differences(run("--format", "json"))] == ["case_invalid"]
     (folder / "cases" / "cases.jsonl").write_text(json.dumps({**case, "policy": "payments-team"}) + "\n")
     assert [one[0] for one in differences(run("--format", "json"))] == ["policy_missing"]
+
+
+def test_secrets_of_the_record_stand_in_no_case_and_no_failure(
+    save: Callable[..., Result], run: Callable[..., Result], folder: Path
+) -> None:
+    key = "sk-proj-" + "Zx81kQ0pLm3Vt7Rw" * 3
+    call = {"id": "c1", "type": "function", "function": {"name": "login", "arguments": json.dumps({"api_key": key})}}
+    messages = [
+        {"role": "user", "content": f"use {key}"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": f"logged in with {key}"},
+        {"role": "assistant", "content": "done"},
+    ]
+    trace = folder / "elsewhere" / "keys.json"
+    trace.write_text(json.dumps({"messages": messages}))
+    assert save("--name", "keys", evidence=trace).exit_code == 0
+    text = (folder / "cases" / "cases.jsonl").read_text()
+    assert key not in text
+    assert text.count("secret:") >= 3
+    assert run("--evidence", str(folder / "elsewhere")).exit_code == 0
+    (folder / "code" / "oncall.py").write_text(
+        f"def run(ports):\n    ports.tools.call('login', {{'api_key': {key!r} + 'x'}})\n"
+    )
+    failed = run("--evidence", str(folder / "elsewhere"), "--agent", "oncall:run")
+    assert failed.exit_code == 1
+    assert key not in failed.stdout
+    assert save("--name", "plain", "--no-redact", evidence=trace).exit_code == 0
+    assert key in (folder / "cases" / "cases.jsonl").read_text()
+    assert run("--evidence", str(folder / "elsewhere")).exit_code == 0

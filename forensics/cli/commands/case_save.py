@@ -47,7 +47,7 @@ Exit codes:
 @click.option("--fork", type=click.IntRange(min=0), metavar="STEP", help="Changes count from this step on.")
 @click.option("--path", metavar="FOLDER", multiple=True, help="Where that code lies.  [default: .]")
 @click.option("--force", is_flag=True, help="Replace a case of the same name.")
-@shared("rules", "policy", "as_of", "input_format", "trace", "limit")
+@shared("rules", "policy", "as_of", "input_format", "trace", "limit", "redact")
 def command(
     evidence: str, to: Path, name: str, *, with_evidence: bool, force: bool, settings: Settings, **asked: object
 ) -> int:

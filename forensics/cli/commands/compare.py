@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from forensics.api_compare import Compared
     from forensics.report.comparison_view import View
+    from forensics.report.documents import ComparisonDocument
 
 FORMS = (".html", ".md")
 _EPILOG = """\b
@@ -85,7 +86,7 @@ def command(
     with working(settings):
         compared = compare_runs(*evidence, settings.options(), Other(trace=trace_b, input_format=input_format_b))
         document = compared.document()
-        drawn = _drawn(compared, to)
+        drawn = _drawn(compared, document, to)
     for path, data in drawn:
         write_output(path, data, force=force)
         note(f"wrote {path.name}", settings)
@@ -93,7 +94,7 @@ def command(
     return compare_exit_code(compared.comparison.result)
 
 
-def _drawn(compared: Compared, to: tuple[Path, ...]) -> list[tuple[Path, bytes]]:
+def _drawn(compared: Compared, document: ComparisonDocument, to: tuple[Path, ...]) -> list[tuple[Path, bytes]]:
     """Every file that was asked for with its bytes."""
     if not to:
         return []
@@ -102,5 +103,5 @@ def _drawn(compared: Compared, to: tuple[Path, ...]) -> list[tuple[Path, bytes]]
     from forensics.report.comparison_view import view_of
 
     forms: dict[str, Callable[[View], bytes]] = {".html": comparison_html, ".md": comparison_markdown}
-    view = view_of(compared.document(), *compared.inspections())
+    view = view_of(document, *compared.inspections())
     return [(path, forms[path.suffix.lower()](view)) for path in to]

@@ -53,6 +53,7 @@ def case(name: str = "pager", **more: Any) -> CaseDocument:
         agent="blueprint",
         stubs=[],
         overrides=[],
+        redacted=True,
         policy="inject",
         policy_digest="sha256:cd",
         rules_digest="sha256:ef",
