@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _EFFECTS = ("Step", "What", "With", "Returned", "Outcome", "If it ran again", "Where")
 _FURTHER = ("Step", "What", "Outcome", "If it ran again", "How often")
-_OFFERED = ("Tool", "Signs", "Class", "Effect", "Result", "Rests on")
+_BRIEF = ("Tool", "Signs", "Class", "Effect", "Result", "Rests on")
 _BASIS = ("Source", "What it says", "Effect", "Result", "Trust", "Rule", "Where")
 
 
@@ -152,12 +152,13 @@ def tools(document: ReportDocument) -> Markup:
         "tools",
         "The tools and what their class rests on",
         el("p", note, more, signs, class_="quiet small"),
-        *(_tool(document, found) for found in called),
-        brief_table("Tools that were offered and never called", _OFFERED, [_offered(one) for one in offered]),
+        *(_tool(document, found) for found in called[:FULL]),
+        brief_table("Further tools that were called", _BRIEF, [_brief(found[0]) for found in called[FULL:]]),
+        brief_table("Tools that were offered and never called", _BRIEF, [_brief(one) for one in offered]),
     )
 
 
-def _offered(one: ReportTool) -> Markup:
+def _brief(one: ReportTool) -> Markup:
     return brief_row(tool(one.name), mark(one.labels), one.class_, one.effect, one.result, one.rests_on)
 
 

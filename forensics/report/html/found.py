@@ -172,6 +172,7 @@ def quality(document: ReportDocument) -> Markup:
         facts(
             ("Read", share(part.records)),
             ("Steps with a time", share(document.timeline.timed)),
+            ("Steps with edges", share(document.timeline.edged)),
             (
                 "Calls and results",
                 f"{counts.tool_calls:,} calls, {counts.tool_results:,} results, {counts.paired:,} paired",

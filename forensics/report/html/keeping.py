@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _INPUTS = ("Evidence", "Read", "Format", "Bytes", "SHA-256")
 _SECRETS = ("Kind", "Fingerprint", "Steps", "Where")
 _DUTIES = ("Source", "Duty", "Evidence here", "In these parts", "What a person must add", "As of")
+_LINES = 5  # to copy; more are folded up
 _HERE = {"evidence": "evidence for it", "partly": "in part", "not_in_a_trace": "not in a trace"}
 
 
@@ -27,7 +28,8 @@ def custody(document: ReportDocument) -> Markup:
         el("p", statement(part.unchanged)),
         table("Inputs", _INPUTS, map(_input, part.inputs)),
         el("h3", "To check"),
-        *(el("pre", line) for line in part.check),
+        *(el("pre", line) for line in part.check[:_LINES]),
+        folded("The other inputs", *(el("pre", line) for line in part.check[_LINES:])) if part.check[_LINES:] else None,
         facts(
             ("Program", f"{document.tool.name} {document.tool.version}"),
             ("Policy", join(quoted(named(document.policy.name)), f" {document.policy.digest}")),

@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forensics.core.sanitise import html_text
+from forensics.report.html.lanes import drawn_lanes
+from forensics.report.html.ways import values
 from forensics.report.html.words import Inspecting, kind, named, where
 from forensics.report.markup import Markup, el, join
 from forensics.report.terminal_effects import mark, moment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from forensics.report.incident.documents import Edge, Event, Lane, ReportFinding, Thread
 
@@ -23,7 +25,6 @@ STEPS = 20_000  # of one page: a browser holds no more with ease
 _CHUNK = 100  # steps of one table
 _OPEN = 200  # steps: up to here every table is open
 _CAUSES = 12  # named in one row
-_AGENTS, _TOOLS = 5, 8  # lanes of their own
 _LINES = "Lines: solid is recorded, dashed derived, dotted inferred. Blue is what a model turn was shown."
 _SIGNS = "! side-effecting, # handle-returning, = idempotent, ~ volatile; ◆7: holds a value that step 7 brought."
 _KEYS = "Keys: arrows, Page Up and Down, Home and End choose a step; Enter goes to it, Escape back; + and - zoom."
@@ -59,7 +60,7 @@ def timeline(drawing: Drawing) -> Markup:
         return el("p", "No step was read.")
     if not drawing.most:
         return join(*_tables(drawing))
-    return join(place, el("p", _SIGNS, class_="quiet small"), *_tables(drawing))
+    return join(place, values(drawing.threads), el("p", _SIGNS, class_="quiet small"), *_tables(drawing))
 
 
 def _tables(drawing: Drawing) -> Iterator[Markup]:
@@ -157,7 +158,7 @@ def _because(drawing: Drawing) -> dict[int, list[tuple[str, int]]]:
 def timeline_data(drawing: Drawing) -> dict[str, Any]:
     """What the script draws."""
     words = _Words()
-    lanes, lane_of = folded(drawing.lanes)
+    lanes, lane_of = drawn_lanes(drawing.lanes)
     shown = {event.index for event in drawing.events[: drawing.most]}
     return {
         "id": drawing.id,
@@ -206,30 +207,3 @@ class _Words:
     def all(self) -> list[str]:
         """The words in the order of their numbers."""
         return list(self._numbers)
-
-
-class DrawnLane(NamedTuple):
-    """One lane of the drawing."""
-
-    kind: str
-    name: str
-
-
-_ORDER = ("people", "agent", "model", "tool")
-
-
-def folded(lanes: Iterable[Lane]) -> tuple[list[DrawnLane], dict[int, int]]:
-    """The lanes as drawn, people first and tools last, and which of them each lane is; the least used share one."""
-    rows = sorted(lanes, key=lambda lane: (_ORDER.index(lane.kind), lane.index))
-    busiest = sorted(rows, key=lambda lane: (-lane.steps, lane.index))
-    own = {
-        lane.index
-        for kinds, most in ((("people",), 1), (("agent", "model"), _AGENTS), (("tool",), _TOOLS))
-        for lane in [lane for lane in busiest if lane.kind in kinds][:most]
-    }
-    drawn: dict[DrawnLane, int] = {}
-    places = {}
-    for lane in rows:
-        shown = DrawnLane(lane.kind, lane.name) if lane.index in own else DrawnLane(lane.kind, f"other {lane.kind}s")
-        places[lane.index] = drawn.setdefault(shown, len(drawn))
-    return list(drawn), places

@@ -16,9 +16,13 @@ from forensics.report.documents import (
     Program,
 )
 from forensics.report.html.graph import graph_html
-from forensics.report.html.timeline import STEPS, Drawing, DrawnLane, folded, timeline, timeline_data
+from forensics.report.html.lanes import DrawnLane, drawn_lanes
+from forensics.report.html.timeline import STEPS, Drawing, timeline, timeline_data
+from forensics.report.html.ways import values
 from forensics.report.html.words import command, where
 from forensics.report.incident.documents import Edge, Event, Lane, Thread, ThreadUse
+
+from .conftest import Page
 
 
 def lane(index: int, kind: str, name: str, steps: int = 1) -> Lane:
@@ -31,7 +35,7 @@ def event(index: int, name: str = "") -> Event:
 
 def test_people_come_first_and_the_least_used_tools_share_a_lane() -> None:
     lanes = [lane(0, "model", "m", 9), *(lane(n, "tool", f"t{n}", n) for n in range(1, 11)), lane(11, "people", "", 1)]
-    drawn, places = folded(lanes)
+    drawn, places = drawn_lanes(lanes)
     assert drawn[:2] == [DrawnLane("people", ""), DrawnLane("model", "m")]
     assert [one.name for one in drawn[2:]] == ["other tools", *(f"t{n}" for n in range(3, 11))]
     assert places[1] == places[2] == 2
@@ -54,8 +58,23 @@ def test_causes_name_steps_and_values_apart_and_leave_out_sequence() -> None:
         Edge(source=0, target=1, kind="next", basis="derived"),
     ]
     html = timeline(Drawing("t", [lane(0, "model", "")], [event(0), event(1), event(2)], edges, threads)).html
-    assert '<td><a href="#s0">◆0</a> <a href="#s1">1</a></td>' in html
-    assert html.count("<a ") == 2
+    table = html[html.index('id="s0"') :]
+    assert '<td><a href="#s0">◆0</a> <a href="#s1">1</a></td>' in table
+    assert table.count("<a ") == 2
+
+
+def test_the_way_of_a_value_is_told_in_words_with_how_it_was_written() -> None:
+    use = ThreadUse(step=2, role="argument", written="base64", basis="recorded", pointer="/id")
+    echo = ThreadUse(step=3, role="output", written="verbatim", basis="recorded", echo=True)
+    thread = Thread(index=0, trace=0, value="v<1>", kind="uuid", minted=0, pointer="", tool="make", uses=[use, echo])
+    told = values([thread] * 101)
+    assert told is not None
+    text = Page(told.html.encode()).text
+    assert "Values and their ways: 101" in text
+    assert "v<1> uuid step 0 by make step 2 argument /id as base64, step 3 echo" in text
+    assert "1 more values are in the form .json of the report." in text
+    reference = Thread(index=0, trace=0, value="r", kind="reference", minted=0, pointer="", tool="get", uses=[use])
+    assert values([reference]) is None
 
 
 def test_a_trace_beyond_what_a_page_holds_says_what_is_not_there() -> None:
