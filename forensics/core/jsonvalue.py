@@ -319,6 +319,14 @@ def value_of(raw: msgspec.Raw) -> Any:
     return value
 
 
+def written(value: object) -> bytes:
+    r"""A value as JSON bytes, a lone surrogate as its escape (`\udcb2`), so that it reads as it was."""
+    try:
+        return _encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(value)).encode()
+
+
 def raw(value: object) -> msgspec.Raw:
     """A payload of our own making, for what does not stand as one JSON text in the evidence; lone surrogates, which
     UTF-8 can't hold, are spelled out.

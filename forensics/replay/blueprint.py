@@ -61,7 +61,10 @@ def rebuild(trace: Trace, script: Script, plan: Plan, forks_at: int = 0) -> Rebu
     config = _object(None if setup is None else setup.config)
     blueprint = Blueprint(
         agent=script.turns[0].lane if script.turns else "",
-        before=(*tuple(Before(_messages(turn), turn.calls_before) for turn in script.turns), Before()),
+        before=(
+            *tuple(Before(_messages(turn), turn.calls_before) for turn in script.turns),
+            Before((), script.calls_after),
+        ),
         settings=_settings(setup, config, script),
         tools=_tools(trace, setup),
         guarded=frozenset(guard.position for guard in guards),

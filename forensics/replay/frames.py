@@ -7,9 +7,15 @@ that stands in for a tool before it answers.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+import json
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
+
+from forensics.core.jsonvalue import written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # what the child says -------------------------------------------------------------------------------------------------
 
@@ -129,7 +135,31 @@ class Start(msgspec.Struct, frozen=True):
     settings: dict[str, Any] = {}
 
 
-encode = msgspec.json.Encoder().encode
-decode_from_child = msgspec.json.Decoder(FromChild).decode
-decode_from_parent = msgspec.json.Decoder(FromParent).decode
-decode_start = msgspec.json.Decoder(Start).decode
+# The fast way; and one for what UTF-8 can't hold, which JSON escapes (lone surrogates out of a trace).
+encode = written
+
+
+def _decoder(kind: Any) -> Callable[[bytes], Any]:
+    fast = msgspec.json.Decoder(kind).decode
+
+    def decode(data: bytes) -> Any:
+        try:
+            return fast(data)
+        except msgspec.ValidationError:
+            raise
+        except msgspec.DecodeError:
+            return msgspec.convert(_read(data), kind)
+
+    return decode
+
+
+def _read(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError as error:
+        raise msgspec.DecodeError(str(error)) from None
+
+
+decode_from_child: Callable[[bytes], FromChild] = _decoder(FromChild)
+decode_from_parent: Callable[[bytes], FromParent] = _decoder(FromParent)
+decode_start: Callable[[bytes], Start] = _decoder(Start)

@@ -33,6 +33,12 @@ class Told(msgspec.Struct, frozen=True):
     value: Any
 
 
+class Earlier(msgspec.Struct, frozen=True):
+    """A rebuilt agent was shown what its model said, or was given, before the run: a step of the recorded trace."""
+
+    step: int
+
+
 class Turned(msgspec.Struct, frozen=True, kw_only=True):
     """A model answered. `step` is that of the recorded turn (None: it was asked live), `new` says how many messages
     were new in its request (None: it named none).
@@ -86,4 +92,4 @@ class Minted(msgspec.Struct, frozen=True):
     planned: bool
 
 
-Entry: TypeAlias = Told | Turned | Called | GuardedBy | Minted
+Entry: TypeAlias = Told | Earlier | Turned | Called | GuardedBy | Minted

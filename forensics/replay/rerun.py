@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from forensics.analysis.run import TraceAnalysis
-from forensics.core.jsonvalue import text_of
+from forensics.core.jsonvalue import text_of, written
 from forensics.core.reading import Reading
 from forensics.core.sanitise import one_line
 from forensics.core.trace import Outcome, StepKind, Trace
@@ -232,7 +232,7 @@ def _id_of(clearance: Clearance, session: Session) -> str:
     two, and a rerun from the record is the same one every time.
     """
     digest = hashlib.sha256(":".join((*clearance.digests, clearance.trace)).encode())
-    digest.update(msgspec.json.encode(session.log))
+    digest.update(written(session.log))
     return digest.hexdigest()[:32]
 
 

@@ -5,6 +5,7 @@ What a model was shown is told as the rerun gave it; where the agent named no me
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from typing import TYPE_CHECKING, Any
 
@@ -12,18 +13,20 @@ import msgspec
 
 from forensics.core.build import Spot
 from forensics.core.evidence import Evidence
-from forensics.core.jsonvalue import raw, value_of
+from forensics.core.jsonvalue import value_of, written
 from forensics.core.lanes import Execution
 from forensics.core.reading import EvidenceBuilder
 from forensics.core.trace import StepKind
-from forensics.replay.log import Called, Disposition, GuardedBy, Told, Turned
+from forensics.replay.guards import says_passed
+from forensics.replay.log import Called, Disposition, Earlier, GuardedBy, Told, Turned
+from forensics.replay.script import calls_by_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from forensics.core.build import Lane, TraceBuilder
     from forensics.core.reading import Reading
-    from forensics.core.trace import Call, Payload, Trace
+    from forensics.core.trace import Call, Payload, Step, Trace
     from forensics.replay.log import Entry
     from forensics.replay.script import Script
 
@@ -34,14 +37,14 @@ def retold(recorded: Trace, script: Script, log: Sequence[Entry], output: Any, r
     """The trace of a rerun, as a reading of its own. Its format is that of the recorded run, since its values are
     spelled as that one's; its digest is that of the log.
     """
-    return _Telling(recorded, script, rerun_id, hashlib.sha256(msgspec.json.encode(log)).hexdigest()).tell(log, output)
+    return _Telling(recorded, script, rerun_id, hashlib.sha256(written(log)).hexdigest()).tell(log, output)
 
 
 class _Telling:
     def __init__(self, recorded: Trace, script: Script, rerun_id: str, digest: str) -> None:
         self.recorded = recorded
         evidence = Evidence(1, NAME, digest, 0, recorded.format)
-        self.build = EvidenceBuilder(evidence, records_calls=recorded.records_calls)
+        self.build = EvidenceBuilder(evidence, records_calls=True)
         self.builder: TraceBuilder = self.build.trace(rerun_id)
         self.builder.trace.facts.update(recorded.facts)
         self.place = self.build.places.add()
@@ -56,7 +59,7 @@ class _Telling:
             if isinstance(entry, Turned):
                 said = entry.answer.text
         if output is not None and output != said:
-            self.builder.step(StepKind.OTHER, Spot(self.place), name=FINAL, payload=raw(output))
+            self.builder.step(StepKind.OTHER, Spot(self.place), name=FINAL, payload=_raw(output))
         reading = self.build.finish()
         trace = reading.traces[0]
         trace.rerun_of, trace.ended_normally = self.recorded.id, True
@@ -67,12 +70,31 @@ class _Telling:
             self.builder.step(entry.kind, Spot(self.place), agent=entry.agent, payload=_payload(entry.value))
         elif isinstance(entry, Turned):
             self._turn(entry)
+        elif isinstance(entry, Earlier):
+            self._earlier(self.recorded.step(entry.step))
         elif isinstance(entry, Called):
             self._call(entry)
         elif isinstance(entry, GuardedBy):
             payload = self._decision(entry)
             kind, spot = StepKind.GUARDRAIL, Spot(self.place)
             self.builder.step(kind, spot, name=entry.name, agent=entry.agent, payload=payload)
+
+    def _earlier(self, step: Step) -> None:
+        """What was said before the run, as the record has it."""
+        lane = self._lane(step.agent)
+        if step.kind is StepKind.MODEL:
+            turn = self.builder.turn(lane, Spot(self.place), text=step.payload, model=step.name)
+            for call in self._asked.get(-1 if step.turn is None else step.turn, ()):
+                asked = None if call.requested is None else call.requested.payload
+                self.builder.request(lane, turn, call.tool, call.recorded_id, asked, Spot(self.place))
+        elif step.call is not None:
+            known = self.recorded.calls[step.call]
+            self.builder.show(lane, known.recorded_id, known.tool, known.result, Spot(self.place))
+
+    @functools.cached_property
+    def _asked(self) -> dict[int, list[Call]]:
+        """The recorded calls by the turn that asked for them."""
+        return calls_by_turn(self.recorded)
 
     def _turn(self, entry: Turned) -> None:
         lane = self._lane(entry.agent)
@@ -82,7 +104,7 @@ class _Telling:
         text, model = _payload(entry.answer.text), entry.answer.model or ""
         turn = self.builder.turn(lane, Spot(self.place), text=text, model=model)
         for index, call in enumerate(entry.answer.calls):
-            row = self.builder.request(lane, turn, call.name, call.id, raw(call.arguments), Spot(self.place))
+            row = self.builder.request(lane, turn, call.name, call.id, _raw(call.arguments), Spot(self.place))
             self.waiting[len(self.turn_of), index] = row
         self.turn_of.append(turn)
 
@@ -100,9 +122,9 @@ class _Telling:
             entry.tool,
             Spot(self.place),
             recorded_id=entry.call_id,
-            arguments=raw(entry.arguments),
+            arguments=_raw(entry.arguments),
             result=None if entry.failed or over else self._result(entry, known),
-            error=raw(entry.shown) if entry.failed else None,
+            error=_raw(entry.shown) if entry.failed else None,
             status="" if over else "error" if entry.failed else "ok",
             ended=not over,
         )
@@ -113,20 +135,23 @@ class _Telling:
         recorded = None if known is None else known.result
         if recorded is not None and value_of(recorded) == entry.value:
             return recorded
-        return raw(entry.value)
+        return _raw(entry.value)
 
     def _decision(self, entry: GuardedBy) -> Payload:
         """The recorded words of a guardrail that decides as it did in the record."""
-        from forensics.replay.guards import says_passed
-
         told = None if entry.step is None else self.recorded.payload[entry.step]
         if told is not None and says_passed(told) is entry.passed:
             return told
-        return raw([{"name": entry.name, "result": "pass" if entry.passed else "block"}])
+        return _raw([{"name": entry.name, "result": "pass" if entry.passed else "block"}])
 
     def _lane(self, agent: str) -> Lane:
         return self.builder.lane(agent, agent)
 
 
 def _payload(value: Any) -> Payload | None:
-    return None if value is None else raw(value)
+    return None if value is None else _raw(value)
+
+
+def _raw(value: Any) -> Payload:
+    """A payload that reads as the value was."""
+    return msgspec.Raw(written(value))

@@ -59,13 +59,15 @@ class RecordedTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 class Script(msgspec.Struct, frozen=True):
     """A recorded run: its own turns in order, the steps after the last one, and the calls made by the agent there.
-    `judged` are the steps of the models that guardrails asked, by lane: no turn of the agent is theirs.
+    `judged` are the steps of the models that guardrails asked, by lane: no turn of the agent is theirs; `shown_after`
+    is what was said after the last turn.
     """
 
     turns: tuple[RecordedTurn, ...]
     after: tuple[int, ...]
     calls_after: tuple[tuple[str, Any, str | None], ...] = ()
     judged: dict[str, tuple[int, ...]] = {}
+    shown_after: tuple[Shown, ...] = ()
 
 
 def script_of(trace: Trace) -> Script:
@@ -77,7 +79,7 @@ class _Walk:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.silent = frozenset(trace.silent_turns)
-        self.asked = _asked(trace)
+        self.asked = calls_by_turn(trace)
         self.turns: list[RecordedTurn] = []
         self.shown: dict[str, list[Shown]] = {}
         self.calls: list[tuple[str, Any, str | None]] = []
@@ -88,7 +90,9 @@ class _Walk:
         for step in self.trace.steps():
             self._take(step)
         judged = {name: tuple(steps) for name, steps in self.judged.items()}
-        return Script(tuple(self.turns), tuple(self.beside), tuple(self.calls), judged)
+        left = sorted((one for held in self.shown.values() for one in held), key=lambda one: one.step)
+        said = tuple(one for one in left if one.kind not in {StepKind.TOOL_RESULT, StepKind.MODEL})
+        return Script(tuple(self.turns), tuple(self.beside), tuple(self.calls), judged, said)
 
     def _take(self, step: Step) -> None:
         if step.agent in self.trace.judges:
@@ -154,7 +158,8 @@ def shown_of(call: Call) -> Any:
     return _text(told if told is not None else call.result)
 
 
-def _asked(trace: Trace) -> dict[int, list[Call]]:
+def calls_by_turn(trace: Trace) -> dict[int, list[Call]]:
+    """The calls that each turn asked for, in order."""
     found: dict[int, list[Call]] = {}
     for call in trace.calls:
         if call.turn >= 0:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from forensics.analysis.run import TraceAnalysis
+from forensics.core.jsonvalue import written
 from forensics.core.renaming import Renaming
 from forensics.core.trace import Call
 from forensics.replay import frames
@@ -59,4 +60,4 @@ class Course:
 
     def given(self) -> bytes:
         """Everything that the agent has been given so far, as one text in which values can be looked up."""
-        return msgspec.json.encode(self.log)
+        return written(self.log)

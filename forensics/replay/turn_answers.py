@@ -17,7 +17,7 @@ from forensics.replay import frames
 from forensics.replay.asked_prompts import content_of, kind_of
 from forensics.replay.fresh import Fresh
 from forensics.replay.guards import says_passed
-from forensics.replay.log import Entry, GuardedBy, Told, Turned
+from forensics.replay.log import Earlier, Entry, GuardedBy, Told, Turned
 from forensics.replay.nearest import Near
 from forensics.replay.ports import ModelRequest
 from forensics.replay.recorded_answers import PromptDiffersError
@@ -78,7 +78,9 @@ class TurnAnswers:
         script, trace = self._setting.script, self._setting.analysis.trace
         if script is None or self._recorded.left:
             return
-        self._course.log.extend(entry for _, entry in self._beside(script.after))
+        left = [(one.step, Told(one.kind, self._setting.lane, one.value)) for one in script.shown_after]
+        placed = sorted((*left, *self._beside(script.after, last=True)), key=lambda one: one[0])
+        self._course.log.extend(entry for _, entry in placed)
         for step in script.after if blocked else ():
             one = trace.step(step)
             if one.kind is StepKind.ERROR:
@@ -137,16 +139,21 @@ class TurnAnswers:
             return told
         steps = [one.step for one in recorded.shown if one.kind not in _SHOWN_ELSEWHERE]
         placed = list(zip(steps if len(steps) == len(told) else [-1] * len(told), told, strict=True))
-        return [entry for _, entry in sorted((*placed, *self._beside(recorded.beside)), key=lambda one: one[0])]
+        before = [(one.step, Earlier(one.step)) for one in recorded.shown if one.earlier]
+        return [
+            entry for _, entry in sorted((*placed, *before, *self._beside(recorded.beside)), key=lambda one: one[0])
+        ]
 
-    def _beside(self, steps: Sequence[int]) -> Iterator[tuple[int, Entry]]:
-        """What the record holds beside a turn and no port gives, each with its step."""
+    def _beside(self, steps: Sequence[int], *, last: bool = False) -> Iterator[tuple[int, Entry]]:
+        """What the record holds beside a turn and no port gives, each with its step: approvals, decisions of
+        guardrails, and errors that the run got over.
+        """
         for step in steps:
             one = self._setting.analysis.trace.step(step)
             if one.kind is StepKind.GUARDRAIL and self._guards.take(one.name, step):
                 passed = says_passed(one.payload) is not False
                 yield step, GuardedBy(one.name, one.agent, passed, again=False, step=step)
-            elif one.kind is StepKind.APPROVAL_REQUEST:
+            elif one.kind is StepKind.APPROVAL_REQUEST or (one.kind is StepKind.ERROR and not last):
                 yield step, Told(one.kind, one.agent, _said(one))
 
 

@@ -305,3 +305,56 @@ def test_an_agent_that_pauses_is_refused_by_name(rerun: Callable[..., Replayed])
     assert stopped is not None
     assert stopped.code == "run_paused"
     assert "--stub" in stopped.hint
+
+
+# what a record may hold -----------------------------------------------------------------------------------------------
+
+
+def blueprint(place: Path) -> RerunDocument:
+    return prepare(place, Options(policy="inject")).run().document()
+
+
+def log(*rows: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"type": "user", "text": "go"}, *rows]
+
+
+def test_texts_that_are_no_unicode_go_both_ways(rerun: Callable[..., Replayed], write: Any) -> None:
+    call = {"type": "tool_call", "id": "c", "name": "read", "args": {"path": "a\udcb2"}}
+    rows = log(
+        {"type": "model", "text": "reading"},
+        call,
+        {"type": "tool_result", "call_id": "c", "result": {"text": "b\udcb3"}},
+        {"type": "model", "text": "done \udcb4"},
+    )
+    document = blueprint(write("log.jsonl", rows))
+    assert document.comparison is not None
+    assert document.comparison.result == "identical"
+    assert dispositions(document) == [("read", "injected")]
+
+
+def test_an_error_that_the_run_got_over_and_what_was_said_at_its_end_are_told(write: Any) -> None:
+    rows = log(
+        {"type": "model", "text": "one"},
+        {"type": "user", "text": "more"},
+        {"type": "error", "text": "connection reset"},
+        {"type": "model", "text": "two"},
+        {"type": "user", "text": "thanks"},
+    )
+    document = blueprint(write("log.jsonl", rows))
+    assert document.comparison is not None
+    assert document.comparison.result == "identical"
+    assert document.output.new == "two"
+
+
+def test_a_user_who_goes_on_is_heard_in_the_next_input(rerun: Callable[..., Replayed], write: Any) -> None:
+    rows = log({"type": "model", "text": "one"}, {"type": "user", "text": "more"}, {"type": "model", "text": "two"})
+
+    def talking(ports: Any) -> Any:
+        said, heard = ports.input, []
+        while said is not None:
+            heard.append((said, ports.model.ask().text))
+            said = ports.next_input()
+        return heard
+
+    document = rerun(talking, evidence=write("log.jsonl", rows)).document()
+    assert document.output.new == [["go", "one"], ["more", "two"]]
