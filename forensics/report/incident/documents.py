@@ -300,7 +300,9 @@ class ReportFinding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class FindingRule(msgspec.Struct, frozen=True, kw_only=True):
-    """The rule behind a code: what it means, why it matters, what it does not prove, what to do."""
+    """The rule behind a code: what it means, why it matters, what it does not prove, what to do, and to which entries
+    of lists of risks it belongs.
+    """
 
     code: str
     group: str
@@ -309,6 +311,7 @@ class FindingRule(msgspec.Struct, frozen=True, kw_only=True):
     matters: str
     does_not_prove: str
     do: str
+    tags: list[str]
     findings: int
 
 

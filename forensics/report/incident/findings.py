@@ -14,6 +14,7 @@ from forensics.report.compose import place
 from forensics.report.incident.documents import FindingRule, Findings, ReportFinding
 from forensics.report.incident.fingerprints import Fingerprints
 from forensics.report.incident.material import alternatives, means
+from forensics.report.incident.obligations import tags_of
 from forensics.report.incident.statements import share
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def _rule(code: str, count: int) -> FindingRule:
         matters=page.matters,
         does_not_prove=page.does_not_prove,
         do=page.do,
+        tags=tags_of(code),
         findings=count,
     )
 

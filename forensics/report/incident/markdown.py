@@ -257,6 +257,8 @@ def _findings(document: ReportDocument) -> Iterator[str]:
         yield f"- `{rule.code}` ({plural(rule.findings, 'finding')}): {rule.means}"
         yield f"  - it does not prove: {rule.does_not_prove}"
         yield f"  - to do: {rule.do}"
+        if rule.tags:
+            yield f"  - belongs to: {'; '.join(rule.tags)}"
     yield ""
 
 

@@ -26,6 +26,15 @@ class Duty(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     as_of: str
 
 
+class Tagged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Codes of findings that belong to entries of a list of risks: a tag, never a score."""
+
+    codes: tuple[str, ...]
+    source: str
+    tags: tuple[str, ...]
+    as_of: str
+
+
 class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Something that no trace shows."""
 
@@ -43,11 +52,12 @@ class Reviewed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Controls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file: duties, and the blanks that a person fills in."""
+    """The file: duties, the tags of findings, and the blanks that a person fills in."""
 
     schema: Literal["forensics/controls/v1"]
     about: str
     obligations: tuple[Duty, ...]
+    tags: tuple[Tagged, ...]
     blanks: tuple[Question, ...]
     reviewed: Reviewed
 
@@ -72,6 +82,11 @@ def obligations() -> list[Obligation]:
         )
         for duty in controls().obligations
     ]
+
+
+def tags_of(code: str) -> list[str]:
+    """The tags of a code, each with its source: `ASI02 (OWASP Top 10 for Agentic Applications 2026)`."""
+    return [f"{tag} ({row.source})" for row in controls().tags if code in row.codes for tag in row.tags]
 
 
 def blanks() -> list[Blank]:

@@ -71,7 +71,7 @@ def _driver(document: ReportDocument) -> Json:
 def _rule(rule: FindingRule) -> Json:
     help_ = f"{rule.means} {rule.matters} It does not prove: {rule.does_not_prove} What to do: {rule.do}"
     severity = severity_of(rule.code) or rule.severity
-    properties: Json = {"tags": ["security", "forensics", rule.group]}
+    properties: Json = {"tags": ["security", "forensics", rule.group, *(tag.split()[0] for tag in rule.tags)]}
     if severity in _SCORES:
         properties["security-severity"] = _SCORES[severity]
     return {
