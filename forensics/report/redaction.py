@@ -33,7 +33,21 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_KEPT = frozenset({"schema", "sha256", "member_sha256", "digest", "bytes_sha256", "code", "id", "trace", "occurrence"})
+_KEPT = frozenset(
+    [
+        "schema",
+        "sha256",
+        "member_sha256",
+        "digest",
+        "bytes_sha256",
+        "fingerprint",
+        "code",
+        "id",
+        "call_id",
+        "trace",
+        "occurrence",
+    ]
+)
 """Fields of our own rows that hold codes, digests and the ids that link records."""
 
 _CUT = "…"

@@ -81,7 +81,7 @@ def report_document(
         quality=quality(material, found.rows),
         replay=replay_log(material),
         custody=custody(material.audit.evidence),
-        privacy=privacy(time.events),
+        privacy=privacy(material, time.events, found.rows, redacted=options.redacted),
         obligations=obligations(),
         blanks=blanks(),
         regression=regression(material),

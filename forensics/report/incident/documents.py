@@ -469,19 +469,24 @@ class Custody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SecretRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One secret or personal datum: its kind, a keyed fingerprint, and where it stands; never the value."""
+    """One credential, or all personal data of one kind: the group (credential or personal), the kind, the keyed
+    fingerprint of the one value (null where there are more), and where it stands; never the value.
+    """
 
+    group: str
     kind: str
-    fingerprint: str
+    fingerprint: str | None
     steps: list[int]
     locators: list[Place]
 
 
 class Privacy(msgspec.Struct, frozen=True, kw_only=True):
-    """What of the people and secrets in the trace this report holds."""
+    """What of the people and secrets in the trace this report holds. `searched` counts the inputs of which every byte
+    was looked through.
+    """
 
     statement: Statement
-    searched: bool
+    searched: Share
     withheld: Share
     secrets: list[SecretRow]
 

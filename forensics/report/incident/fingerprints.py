@@ -1,8 +1,9 @@
 """Is this the finding that another report has too? A fingerprint of what a finding is about, not of where it stands.
 
 Records in another order, a longer log, another file name and other line numbers leave it as it is: it is made of the
-code, the trace and, for each step, its kind, name, call occurrence and payload; of a finding without steps, of its
-message without numbers. Equal ones are told apart by a number (SARIF 2.1.0, section 3.27.17, partialFingerprints).
+code, the trace and, for each step, its kind, name, call occurrence and payload without secrets; of a finding without
+steps, of its message without numbers. Equal ones are told apart by a number (SARIF 2.1.0, section 3.27.17,
+partialFingerprints).
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.jsonvalue import canonical, value_of
+from forensics.report.redaction import redactor_of
 
 if TYPE_CHECKING:
     from forensics.report.documents import FindingRow
     from forensics.report.incident.material import Material
 
 _NUMBERS = re.compile(r"\d+")
+_NAMED = re.compile(r"\b((?:secret|personal):[a-z0-9-]+):[0-9a-f]+")
 _DIGITS = 32
 
 
@@ -29,6 +32,7 @@ class Fingerprints:
     def __init__(self, material: Material) -> None:
         self._material = material
         self._given: dict[str, int] = {}
+        self._redactor = redactor_of(one.reading for one in material.examined)
 
     def of(self, finding: FindingRow) -> str:
         """The fingerprint of a finding: hexadecimal digits, with `/2` and so on for a second one like it."""
@@ -38,13 +42,26 @@ class Fingerprints:
 
     def _about(self, finding: FindingRow) -> list[object]:
         steps = sorted(self._step(step) for step in dict.fromkeys(finding.steps))
-        return [finding.code, finding.trace, steps or _NUMBERS.sub("#", finding.message)]
+        return [finding.code, finding.trace, steps or _NUMBERS.sub("#", _unkeyed(finding.message))]
 
     def _step(self, number: int) -> list[str]:
         index = self._material.trace_at(number)
         trace = self._material.analyses[index].trace
         step = trace.step(number - self._material.traces[index].first_step)
         occurrence = "" if step.call is None else trace.calls[step.call].occurrence
-        said = b"" if step.payload is None else canonical(value_of(step.payload))
+        said = b"" if step.payload is None else self._without_secrets(value_of(step.payload))
         name = step.name.encode("utf-8", "backslashreplace").decode()
         return [step.kind.label, name, occurrence, sha256(said).hexdigest()]
+
+    def _without_secrets(self, value: object) -> bytes:
+        """What a payload says, its secrets by their kinds: nobody can try guesses of one against a fingerprint."""
+        if self._redactor.idle:
+            return canonical(value)
+        return _unkeyed(canonical(self._redactor.document(value)).decode("utf-8", "surrogatepass")).encode(
+            "utf-8", "surrogatepass"
+        )
+
+
+def _unkeyed(text: str) -> str:
+    """The names of secrets without their fingerprints, which are others in a longer log."""
+    return _NAMED.sub(r"\1", text)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from forensics.core.secrets import CREDENTIAL, PERSONAL
 from forensics.report.incident.documents import (
     Custody,
     Privacy,
@@ -12,6 +14,7 @@ from forensics.report.incident.documents import (
     Regression,
     RepeatedCall,
     ReplayLog,
+    SecretRow,
 )
 from forensics.report.incident.statements import derived, share
 from forensics.report.terminal_page import plural, short
@@ -20,10 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from forensics.report.documents import EvidenceRow, RepeatRow, RerunOf
-    from forensics.report.incident.documents import Event
+    from forensics.report.incident.documents import Event, ReportFinding
     from forensics.report.incident.material import Material
 
 _CASES, _NAME = 20, 200
+_PLACES = 20
+_SEARCH = "shapes, and names of fields (rules/secrets)"
+_BY_SHAPE = "Names and postal addresses have no shape and are not told."
+_NAMED = re.compile(r"(?:secret|personal):[a-z0-9-]+:(?P<fingerprint>[0-9a-f]+)")
 _STATIC = "static by default: a report runs nothing, imports nothing and contacts nothing"
 _STOOD = "the size and the time of change of each file after reading are those of before"
 
@@ -69,16 +76,37 @@ def custody(inputs: list[EvidenceRow]) -> Custody:
     )
 
 
-def privacy(events: Sequence[Event]) -> Privacy:
+def privacy(
+    material: Material, events: Sequence[Event], findings: Sequence[ReportFinding], *, redacted: bool
+) -> Privacy:
     """The part of a report about secrets and personal data."""
+    readings = [one.reading for one in material.examined if one.reading is not None]
+    complete = sum(reading.secrets.complete for reading in readings)
+    counts = material.audit.counts
+    found = f"{plural(counts.secrets, 'credential')} and {counts.personal_data} different pieces of personal data"
+    shown = ", shown by kind and fingerprint" if redacted else ", shown as they stand (--no-redact)"
+    held = shown if counts.secrets or counts.personal_data else ""
     texts = [event for event in events if event.size]
     cut = sum(event.said is None or event.said.endswith("…") for event in texts)
-    text = "The texts were not searched for secrets and personal data; read the report before it is handed on."
+    rows = [_secret(finding) for finding in findings if finding.code == "secret"]
+    places = [at for row in rows for at in row.locators][:_PLACES]
     return Privacy(
-        statement=derived(text, "no search for secrets was made"),
-        searched=False,
+        statement=derived(f"{found} were found{held}. {_BY_SHAPE}", _SEARCH, locators=places),
+        searched=share("inputs of which every byte was looked through", complete, len(readings)),
         withheld=share("texts that are left out or cut", cut, len(texts)),
-        secrets=[],
+        secrets=rows,
+    )
+
+
+def _secret(finding: ReportFinding) -> SecretRow:
+    personal = PERSONAL in finding.tags
+    named = _NAMED.search(finding.message)
+    return SecretRow(
+        group=PERSONAL if personal else CREDENTIAL,
+        kind=finding.tags[-1] if finding.tags else "several",
+        fingerprint=None if personal or named is None else named["fingerprint"],
+        steps=finding.steps,
+        locators=finding.locators,
     )
 
 

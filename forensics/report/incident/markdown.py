@@ -369,9 +369,11 @@ def _input(row: EvidenceRow) -> tuple[str, ...]:
 
 def _privacy(document: ReportDocument) -> Iterator[str]:
     part = document.privacy
-    yield from ("## Privacy", "", _said(part.statement), "", f"- {_share(part.withheld)}")
+    yield from ("## Privacy", "", _said(part.statement), "")
+    yield from (f"- {_share(part.searched)}", f"- {_share(part.withheld)}")
     for one in part.secrets[:ROWS]:
-        yield f"- {_cell(one.kind)} {_cell(one.fingerprint)} in {_steps(one.steps)}"
+        at = _steps(one.steps) if one.steps else "no step shows it"
+        yield f"- {one.group} {_cell(one.kind)} {_cell(one.fingerprint)}: {at}"
     yield ""
 
 

@@ -174,3 +174,58 @@ def test_an_evidence_that_can_not_be_read_is_reported() -> None:
     assert document["traces"] == []
     assert document["custody"]["inputs"][0]["status"] == "refused"
     assert document["verdict"]["statement"]["text"].startswith("Nothing could be told")
+
+
+SECRET = "sk-" + "proj-Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 2
+
+
+def with_secret(folder: Path, secret: str = SECRET, more: int = 0) -> Path:
+    rows: list[dict[str, Any]] = [
+        {"type": "user", "text": f"use {secret}"},
+        {"type": "tool_call", "id": "c1", "name": "charge_card", "args": {"api_key": secret, "order": 7}},
+        {"type": "tool_result", "call_id": "c1", "result": "done"},
+        {"type": "tool_call", "id": "c2", "name": "charge_card", "args": {"api_key": secret, "order": 7}},
+        {"type": "tool_result", "call_id": "c2", "result": "done"},
+        *({"type": "user", "text": f"and then {number}"} for number in range(more)),
+    ]
+    path = folder / "log.jsonl"
+    path.write_text("".join(json.dumps({**row, "seq": n}) + "\n" for n, row in enumerate(rows)), "utf-8")
+    return path
+
+
+def told_of(path: Path, *, redact: bool = True) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(json_bytes(forensics.examine(path, forensics.Options(redact=redact)).report()))
+    return found
+
+
+def test_secrets_are_told_by_kind_and_fingerprint_and_shown_only_when_asked_for(tmp_path: Path) -> None:
+    path = with_secret(tmp_path)
+    hidden, shown = told_of(path), told_of(path, redact=False)
+    assert SECRET not in json.dumps(hidden)
+    assert SECRET in json.dumps(shown)
+    assert (hidden["contents"]["redacted"], shown["contents"]["redacted"]) == (True, False)
+    (row,) = hidden["privacy"]["secrets"]
+    assert (row["group"], len(row["fingerprint"])) == ("credential", 12)
+    assert row["locators"]
+    assert hidden["privacy"]["searched"] == {
+        "what": "inputs of which every byte was looked through",
+        "count": 1,
+        "of": 1,
+    }
+
+
+def test_a_fingerprint_of_a_finding_holds_no_secret_and_knows_a_longer_log(tmp_path: Path) -> None:
+    def prints(path: Path, *, redact: bool = True) -> dict[str, str]:
+        return {row["code"]: row["fingerprint"] for row in told_of(path, redact=redact)["findings"]["rows"]}
+
+    first = prints(with_secret(tmp_path))
+    assert {"secret", "duplicate_side_effect"} <= first.keys() or {
+        "secret",
+        "possible_duplicate_side_effect",
+    } <= first.keys()
+    assert prints(with_secret(tmp_path), redact=False) == first
+    other = SECRET.replace("Ab3dEf6h", "Zb9dEf1h")
+    again = prints(with_secret(tmp_path, secret=other, more=3))
+    assert {code: again[code] for code in first if code != "incomplete_run"} == {
+        code: print_ for code, print_ in first.items() if code != "incomplete_run"
+    }
