@@ -50,7 +50,8 @@ _HINTS = {
     "root": "In a container, root needs CAP_SYS_ADMIN and a seccomp profile that lets it make namespaces.",
     "user": "Let users make namespaces: user.max_user_namespaces above 0, and where the system has them"
     " kernel.unprivileged_userns_clone=1 and kernel.apparmor_restrict_unprivileged_userns=0 (sysctl).",
-    "bubblewrap": "Install bubblewrap, for example with apt-get install bubblewrap or dnf install bubblewrap.",
+    "bubblewrap": "Install bubblewrap (apt-get install bubblewrap, dnf install bubblewrap). It needs what `user` needs,"
+    " or to be set-uid root.",
 }
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from forensics.replay.cell.isolation import Way
 
+FEW = 50
 AGENTS = Path(__file__).parent / "agents"
 
 
@@ -126,3 +127,11 @@ def listener() -> Iterator[tuple[str, list[int]]]:
 def secret(monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("MODEL_API_KEY", "sk-of-the-parent")
     return "sk-of-the-parent"
+
+
+@pytest.fixture
+def host_process() -> str:
+    """The number of a process of the host, which is no number of one in the cell."""
+    if os.getpid() < FEW:
+        pytest.skip("the processes of this container have the numbers of those in a cell")
+    return str(os.getpid())

@@ -63,8 +63,8 @@ def test_no_process_is_made(function: str, behind: Try) -> None:
     assert ended.isolation.captured == ()
 
 
-def test_processes_of_the_host_are_not_there(behind: Try, secret: str) -> None:
-    refused(behind("signal_to", str(os.getpid())), errno.ESRCH)
+def test_processes_of_the_host_are_not_there(behind: Try, secret: str, host_process: str) -> None:
+    refused(behind("signal_to", host_process), errno.ESRCH)
     refused(behind("native:attach", "1"), errno.EPERM)
     refused(behind("native:read_memory", "2"), errno.EPERM)
     assert secret.encode() not in behind("ask_the_environment_of_all").said[0]
@@ -132,33 +132,32 @@ print(tried("escapes:read", secret))
 """
 
 
+def as_nobody(*command: str) -> subprocess.CompletedProcess[str]:
+    """Run a command with the Python of the system, which anybody may run; what it imports is found by PYTHONPATH."""
+    places = [os.path.realpath(place) for place in sys.path if place]
+    world = {"PYTHONPATH": os.pathsep.join(places), "HOME": "/nonexistent", "PATH": "/usr/bin"}
+    try:
+        return subprocess.run(
+            ["/usr/bin/python3", *command],
+            env=world,
+            user=NOBODY,
+            group=NOBODY,
+            extra_groups=[],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd="/",
+        )
+    except OSError as error:
+        pytest.skip(f"nobody else can be become here, or there is no other Python: {error}")
+
+
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root can become somebody else")
 @pytest.mark.parametrize("way", ["user", "bubblewrap"])
 def test_an_unprivileged_user_has_the_same_wall(way: str, tmp_path: Path) -> None:
-    """With the Python of the system, which anybody may run; the project and its parts are found by PYTHONPATH."""
-    python = "/usr/bin/python3"
-    places = [os.path.realpath(place) for place in sys.path if place]
-    needs = subprocess.run(
-        [python, "-c", "import msgspec, forensics"],
-        env={"PYTHONPATH": ":".join(places)},
-        user=NOBODY,
-        group=NOBODY,
-        check=False,
-        cwd="/",
-    )
-    if needs.returncode:
-        pytest.skip("the interpreter of the system can't import what the cell needs")
-    done = subprocess.run(
-        [python, "-c", SCRIPT.replace("AGENTS", repr(AGENTS)), way, OF_NOBODY, str(tmp_path)],
-        env={"PYTHONPATH": ":".join(places), "HOME": "/nonexistent", "PATH": "/usr/bin"},
-        user=NOBODY,
-        group=NOBODY,
-        extra_groups=[],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd="/",
-    )
+    if as_nobody("-c", "import msgspec, forensics").returncode:
+        pytest.skip("the Python of the system can't import what the cell needs")
+    done = as_nobody("-c", SCRIPT.replace("AGENTS", repr(AGENTS)), way, OF_NOBODY, str(tmp_path))
     if "IsolationUnavailableError" in done.stderr:
         pytest.skip(done.stderr.strip().rpartition("\n")[2])
     level = "(<Level.WALL: 'wall'>, "

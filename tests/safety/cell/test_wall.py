@@ -118,12 +118,12 @@ def test_a_shell_does_not_start(behind: Try, tmp_path: Path) -> None:
     assert ended.isolation.captured == ()
 
 
-def test_processes_of_the_host_are_not_there(behind: Try) -> None:
+def test_processes_of_the_host_are_not_there(behind: Try, host_process: str) -> None:
     assert behind("where").said == [b"{'host': 'cell', 'process': 2, 'parent': 1, 'folder': '/'}"]
-    refused(behind("signal_to", str(os.getpid())), errno.ESRCH)
-    refused(behind("native:read_memory", str(os.getpid())), errno.EPERM)
-    refused(behind("native:attach", str(os.getpid())), errno.EPERM)
-    refused(behind("read", f"/proc/{os.getpid()}/environ"), errno.ENOENT)
+    refused(behind("signal_to", host_process), errno.ESRCH)
+    refused(behind("native:read_memory", host_process), errno.EPERM)
+    refused(behind("native:attach", host_process), errno.EPERM)
+    refused(behind("read", f"/proc/{host_process}/environ"), errno.ENOENT)
 
 
 def test_the_first_process_of_the_cell_tells_nothing_and_stays(behind: Try, secret: str) -> None:
