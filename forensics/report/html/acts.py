@@ -16,7 +16,7 @@ from forensics.report.html.parts import (
     statement,
     table,
 )
-from forensics.report.html.words import AGAIN, known, named, step, steps, tool
+from forensics.report.html.words import AGAIN, fit, known, named, step, steps, tool
 from forensics.report.markup import Markup, el, join, quoted
 from forensics.report.terminal_effects import mark, moment
 from forensics.report.terminal_page import plural
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _EFFECTS = ("Step", "What", "With", "Returned", "Outcome", "If it ran again", "Where")
 _FURTHER = ("Step", "What", "Outcome", "If it ran again", "How often")
+_ROOM = 600  # bytes of one text: all of it stands with its step, as far as the page has room
 _BRIEF = ("Tool", "Signs", "Class", "Effect", "Result", "Rests on")
 _BASIS = ("Source", "What it says", "Effect", "Result", "Trust", "Rule", "Where")
 
@@ -62,17 +63,18 @@ def _apart(rows: Sequence[EffectRow]) -> list[EffectRow]:
 
 
 def _further(one: EffectRow) -> Markup:
-    what = join(tool(one.tool), *_target(one))
-    return brief_row(join(*steps([one.step])), what, one.outcome, AGAIN[one.effect], join(*_often(one)))
+    what = named(one.tool) if one.target is None else f"{named(one.tool)} on {named(one.target.value)}"
+    return brief_row(join(*steps([one.step])), what, one.outcome, AGAIN[one.effect], plural(one.times, "time"))
 
 
 def _effect(document: ReportDocument, one: EffectRow) -> Markup:
+    room = None if document.contents.level == "full" else _ROOM
     return row(
         _EFFECTS,
         join(*steps([one.step])),
         join(tool(one.tool), *_target(one), el("div", moment(one.at), class_="quiet")),
-        None if one.arguments is None else el("code", quoted(one.arguments)),
-        join(None if one.result is None else el("code", quoted(one.result)), *_minted(one)),
+        None if one.arguments is None else el("code", quoted(fit(one.arguments, room))),
+        join(None if one.result is None else el("code", quoted(fit(one.result, room))), *_minted(one)),
         join(one.outcome, f" ({one.absence})" if one.absence else None, " ", known(one.outcome_basis), _approved(one)),
         join(
             AGAIN[one.effect],

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from forensics.report.incident.documents import Edge, Event, Lane, ReportDocument, ReportFinding, Thread
 
-_ROOM = 1_000_000  # bytes of the texts of all steps together, as far as the least room of one allows
+_ROOM = 900_000  # bytes of the texts of all steps together, as far as the least room of one allows
 _LEAST_ROOM = 60
 _PARTS = {
     "verdict": "Verdict",

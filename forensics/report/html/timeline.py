@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from forensics.core.sanitise import html_text
 from forensics.report.html.lanes import drawn_lanes
 from forensics.report.html.ways import values
-from forensics.report.html.words import Inspecting, kind, named, where
+from forensics.report.html.words import Inspecting, fit, kind, named, where
 from forensics.report.markup import Markup, el, join
 from forensics.report.terminal_effects import mark, moment
 
@@ -28,7 +27,6 @@ _CAUSES = 12  # named in one row
 _LINES = "Lines: solid is recorded, dashed derived, dotted inferred. Blue is what a model turn was shown."
 _SIGNS = "! side-effecting, # handle-returning, = idempotent, ~ volatile; ◆7: holds a value that step 7 brought."
 _KEYS = "Keys: arrows, Page Up and Down, Home and End choose a step; Enter goes to it, Escape back; + and - zoom."
-_WORST = 10  # bytes of one character, as an escape
 _COLUMNS = ("Step", "Time (UTC)", "What", "Who", "What it says", "Because of", "Where it stands")
 
 
@@ -90,7 +88,7 @@ def _tables(drawing: Drawing) -> Iterator[Markup]:
 
 def _table(events: Sequence[Event], because: dict[int, list[tuple[str, int]]], title: str, room: int | None) -> Markup:
     head = el("thead", el("tr", *(el("th", column, scope="col") for column in _COLUMNS)))
-    rows = [_row(event, because.get(event.index, []), _fit(event.said or "", room)) for event in events]
+    rows = [_row(event, because.get(event.index, []), fit(event.said or "", room)) for event in events]
     return el("table", head, el("tbody", *rows), aria_label=title)
 
 
@@ -110,19 +108,6 @@ def _row(event: Event, because: list[tuple[str, int]], said: str) -> Markup:
         id=f"s{event.index}",
         class_="deciding" if event.deciding else None,
     )
-
-
-def _fit(said: str, room: int | None) -> str:
-    """As much of a text as the page has room for, in bytes: a character may take four, or be written as an escape."""
-    if room is None or len(said) <= room // _WORST:
-        return said
-    data = html_text(said, quote=False).encode()
-    if len(data) <= room:
-        return said
-    kept = said[: max(len(said) * room // len(data), 1)]
-    while len(html_text(kept, quote=False).encode()) > room and len(kept) > 1:
-        kept = kept[: len(kept) * 9 // 10]
-    return f"{kept}…"
 
 
 def _who(event: Event) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
-from forensics.core.sanitise import one_line, visible
+from forensics.core.sanitise import html_text, one_line, visible
 from forensics.report.markup import el, quoted
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _NAME = 200  # characters of a name out of the trace
 _POINTER = 160
+_WORST = 10  # bytes of one character, as an escape
 _KINDS = {
     "system": "system prompt",
     "user": "user input",
@@ -42,6 +43,19 @@ def kind(label: str) -> str:
 def named(name: str) -> str:
     """A name out of the trace on one line."""
     return one_line(name, _NAME)
+
+
+def fit(said: str, room: int | None) -> str:
+    """As much of a text as the page has room for, in bytes: a character may take four, or be written as an escape."""
+    if room is None or len(said) <= room // _WORST:
+        return said
+    data = html_text(said, quote=False).encode()
+    if len(data) <= room:
+        return said
+    kept = said[: max(len(said) * room // len(data), 1)]
+    while len(html_text(kept, quote=False).encode()) > room and len(kept) > 1:
+        kept = kept[: len(kept) * 9 // 10]
+    return f"{kept}…"
 
 
 def tool(name: str) -> Markup:

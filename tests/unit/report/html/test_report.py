@@ -33,13 +33,18 @@ MEGABYTE = 1_000_000
 
 
 def turns(count: int, said: str) -> list[dict[str, Any]]:
-    """Turns, each with a call that writes and a result that mints: all texts are `said`."""
+    """Turns, each with a call that writes and a result that mints: all texts are `said`, and many calls are equal."""
     rows: list[dict[str, Any]] = [{"type": "user", "text": said}]
     for n in range(count):
         minted = {"status": "created", "id": f"msg_{n * 7919:016x}", "text": said}
         rows += [
             {"type": "model", "text": said, "ts": 1790000000 + n},
-            {"type": "tool_call", "call_id": f"c{n}", "name": f"send_{n % 40}", "args": {"to": f"a{n}", "body": said}},
+            {
+                "type": "tool_call",
+                "call_id": f"c{n}",
+                "name": f"send_{n % 40}",
+                "args": {"to": f"a{n % 80}", "body": said},
+            },
             {"type": "tool_result", "call_id": f"c{n}", "result": "Error: timed out" if n % 5 == 0 else minted},
         ]
     return rows
