@@ -18,6 +18,7 @@ from forensics.core.evidence import Severity
 from forensics.core.findings import Finding
 from forensics.core.limits import under
 from forensics.core.policy import Policy
+from forensics.core.trace import StepKind
 from forensics.core.verdict import Clearance
 from forensics.errors import ConfigurationError, ReplayRefused
 from forensics.formats.places import Where
@@ -95,7 +96,9 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
         )
         broke = "" if done.broke is None else f"the agent raised {done.broke}"
         because = broke if done.stopped is None else f"{done.stopped.code}: {done.stopped.message}"
-        return trace_out(of, done.log, Ended(done.output, because), script_of(prepared.analysis.trace))
+        trace = prepared.analysis.trace
+        decisions = {row: said for row in trace.rows(StepKind.GUARDRAIL) if (said := trace.payload[row]) is not None}
+        return trace_out(of, done.log, Ended(done.output, because), script_of(trace), decisions)
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from forensics.core.jsonvalue import strict_value
+from forensics.core.jsonvalue import strict_value, value_of
 from forensics.core.trace import StepKind
+from forensics.replay.guards import says_passed
 from forensics.replay.log import Called, Disposition, GuardedBy, Told, Turned
 from forensics.replay.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+    from forensics.core.trace import Payload
     from forensics.replay.log import Entry
     from forensics.replay.script import Script
 
@@ -26,8 +28,8 @@ SCHEMA = "forensics/rerun-trace/v1"
 NOT_REACHED = "not_reached"
 """The disposition of a call that the model asked for and that the agent never made."""
 _BESIDE = frozenset({StepKind.TOOL_RESULT, StepKind.MODEL})
-_WHOLE = frozenset({StepKind.APPROVAL, StepKind.APPROVAL_REQUEST, StepKind.HANDOFF, StepKind.GUARDRAIL})
-_OURS = frozenset({"type", "trace", "agent", "seq"})
+_WHOLE = frozenset({StepKind.APPROVAL, StepKind.APPROVAL_REQUEST, StepKind.HANDOFF})
+"""What other logs tell as a whole record, and this one as the value that was shown."""
 _Line: TypeAlias = dict[str, Any]
 
 
@@ -52,9 +54,11 @@ class Ended(msgspec.Struct, frozen=True):
     because: str = ""
 
 
-def trace_out(of: Of, log: Iterable[Entry], ended: Ended, script: Script) -> bytes:
+def trace_out(
+    of: Of, log: Iterable[Entry], ended: Ended, script: Script, decisions: Mapping[int, Payload] | None = None
+) -> bytes:
     """The rerun as a plain event log, one JSON object a line, the first of which says what it is a rerun of. `script`
-    is that of the recorded run.
+    is that of the recorded run, `decisions` what its guardrails said, by their steps.
     """
     head = {
         "schema": SCHEMA,
@@ -66,7 +70,7 @@ def trace_out(of: Of, log: Iterable[Entry], ended: Ended, script: Script) -> byt
         "plan_sha256": of.plan.digest,
         "plan": _written(of.plan),
     }
-    told = _Log(script)
+    told = _Log(script, decisions or {})
     for entry in log:
         told.tell(entry)
     told.end(ended)
@@ -86,8 +90,9 @@ def _line(value: Any) -> bytes:
 class _Log:
     """The lines in the making, and those of the calls that were asked for and wait to be made."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, decisions: Mapping[int, Payload]) -> None:
         self.lines: list[_Line] = []
+        self._decisions = decisions
         self._script = {turn.step: turn for turn in script.turns}
         self._waiting: dict[tuple[int, int], _Line] = {}
         self._turns = 0
@@ -102,8 +107,8 @@ class _Log:
         elif isinstance(entry, Called):
             self._called(entry)
         elif isinstance(entry, GuardedBy):
-            result = "pass" if entry.passed else "block"
-            self._add("guardrail", {"name": entry.name, "result": result, "ran": entry.again}, entry.agent)
+            told = {"name": entry.name, "says": self._decision(entry), "ran": entry.again}
+            self._add("guardrail", told, entry.agent)
 
     def end(self, ended: Ended) -> None:
         """Mark what was never made, and say how it ended: why, or with what where the model did not say that last."""
@@ -120,10 +125,14 @@ class _Log:
         return line
 
     def _told(self, kind: StepKind, value: Any, agent: str) -> None:
-        """A message by its text; what a log tells as a whole record (an approval, a hand-off) by its members."""
-        whole = kind in _WHOLE and isinstance(value, dict)
-        told = {name: held for name, held in value.items() if name not in _OURS} if whole else {"text": value}
-        self._add(kind.label, told, agent)
+        self._add(kind.label, {"says" if kind in _WHOLE else "text": value}, agent)
+
+    def _decision(self, entry: GuardedBy) -> Any:
+        """What a guardrail said: the recorded words where it decided as it did in the record."""
+        recorded = None if entry.step is None else self._decisions.get(entry.step)
+        if recorded is not None and says_passed(recorded) is entry.passed:
+            return value_of(recorded)
+        return {"name": entry.name, "result": "pass" if entry.passed else "block"}
 
     def _turn(self, entry: Turned) -> None:
         """The turn, then each call that it asks for, in that order, whatever becomes of it."""

@@ -46,6 +46,23 @@ def test_it_is_read_back_as_the_rerun_that_it_was(samples: Path, name: str, out:
     assert compared["result"] != "diverged"
 
 
+def test_guardrails_and_approvals_are_read_back_as_they_were(tmp_path: Path, out: Path) -> None:
+    rows = [
+        {"type": "user", "text": "pay the bill"},
+        {"type": "guardrail", "name": "no-secrets", "position": "input", "result": "pass", "reason": "none found"},
+        {"type": "model", "text": "Paying."},
+        {"type": "tool_call", "call_id": "c1", "name": "pay", "args": {"amount": 1}},
+        {"type": "approval_request", "approval_id": "a1", "call_id": "c1", "ts": "2026-07-01T10:00:00Z"},
+        {"type": "approval", "approval_id": "a1", "decision": "approve", "by": "Ana", "ts": "2026-07-01T10:01:00Z"},
+        {"type": "tool_result", "call_id": "c1", "result": "paid"},
+        {"type": "model", "text": "done"},
+    ]
+    source = tmp_path / "run.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert forensics("replay", source, *INJECT, "--trace-out", out)[0] == 0
+    assert forensics("compare", source, out)[1]["result"] == "identical"
+
+
 @pytest.mark.parametrize("name", ["pager.db", "readonly.responses.json", "pager.vcr.yaml"])
 def test_it_can_be_rerun_itself(samples: Path, name: str, out: Path) -> None:
     forensics("replay", samples / name, *INJECT, "--trace-out", out)

@@ -76,6 +76,7 @@ _ROLES: dict[str, tuple[str, ...]] = {
     "said": ("text", "content", "message", "error", "input"),
     "content": ("content", "message"),
     "rerun_of": ("rerun_of",),
+    "says": ("says",),
     "disposition": ("disposition",),
     "operation": ("operation", "op", "action"),
     "failed": ("is_error", "isError"),
@@ -183,8 +184,13 @@ class Record(msgspec.Struct, gc=False):
         return as_object(self.fields)
 
     def says(self) -> Payload:
-        """The record without what the log keeps of it: the run that it belongs to, its number and its time."""
-        return as_object({name: raw for name, raw in self.fields.items() if name not in _BOOKKEEPING})
+        """The member `says`, else the record without what the log keeps of it: its run, its number and its time."""
+        told = self.payload("says")
+        return (
+            told
+            if told is not None
+            else as_object({name: raw for name, raw in self.fields.items() if name not in _BOOKKEEPING})
+        )
 
     def rest(self) -> Payload | None:
         """What the record says beside what it is found by: ids, times, names, outcome."""

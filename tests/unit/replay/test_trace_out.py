@@ -9,7 +9,7 @@ import pytest
 
 from forensics import compare_runs
 from forensics.api import examine, load
-from forensics.core.jsonvalue import value_of
+from forensics.core.jsonvalue import raw, value_of
 from forensics.core.trace import Outcome, StepKind
 from forensics.replay.log import Called, Disposition, Entry, GuardedBy, Minted, Told, Turned
 from forensics.replay.plan import Plan, Stub
@@ -176,10 +176,23 @@ def test_an_output_that_the_model_did_not_say_stands_by_itself(tmp_path: Path) -
     assert value_of(last.payload) == {"ok": True}
 
 
-def test_guardrails_stand_in_it_and_what_chance_gave_does_not(tmp_path: Path) -> None:
-    log = (GuardedBy("no-secrets", "oncall", True, True, None), Minted("id", "a1b2", planned=False))  # noqa: FBT003 - fields
-    steps = list(read(tmp_path, *log, ended=Ended()).steps())
-    assert [step.kind for step in steps] == [StepKind.OTHER, StepKind.GUARDRAIL]
+def test_a_guardrail_says_what_it_said_unless_it_decided_otherwise(tmp_path: Path) -> None:
+    decisions = {1: raw([{"name": "tone", "result": "pass"}]), 2: raw({"name": "pii", "result": "pass"})}
+    log = [GuardedBy(name, "oncall", passed=passed, again=True, step=step) for name, passed, step in (
+        ("tone", True, 1), ("pii", False, 2), ("new", True, None),
+    )]  # fmt: skip
+    path = tmp_path / "rerun.jsonl"
+    path.write_bytes(trace_out(of(), log, Ended(), NOTHING, decisions))
+    (trace,) = load(path)
+    assert [(step.name, value_of(step.payload)) for step in trace.steps() if step.payload and step.index] == [
+        ("tone", [{"name": "tone", "result": "pass"}]),
+        ("pii", {"name": "pii", "result": "block"}),
+        ("new", {"name": "new", "result": "pass"}),
+    ]
+
+
+def test_what_chance_gave_stands_only_where_the_agent_used_it(tmp_path: Path) -> None:
+    read(tmp_path, Minted("id", "a1b2", planned=False), ended=Ended())
     assert b"a1b2" not in (tmp_path / "rerun.jsonl").read_bytes()
 
 
