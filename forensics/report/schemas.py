@@ -12,6 +12,7 @@ from forensics.report.custody_documents import CUSTODY_DOCUMENTS
 from forensics.report.doctor_documents import DOCTOR_DOCUMENTS
 from forensics.report.documents import DOCUMENTS
 from forensics.report.incident.documents import ReportDocument
+from forensics.report.incident.rows import TimelineRow
 from forensics.report.incident.suppressions import suppressions_schema
 from forensics.report.rerun_documents import RerunDocument
 from forensics.report.rule_documents import RULE_DOCUMENTS
@@ -24,6 +25,7 @@ _DOCUMENTS: dict[str, type[msgspec.Struct]] = {
     **DOCUMENTS,
     "rerun": RerunDocument,
     "report": ReportDocument,
+    "timeline": TimelineRow,
     **CUSTODY_DOCUMENTS,
     **CORPUS_DOCUMENTS,
     **DOCTOR_DOCUMENTS,

@@ -77,6 +77,7 @@ def test_every_schema_is_one() -> None:
             "comparison",
             "rerun",
             "report",
+            "timeline",
         ),
         *("verification", "corpus"),
         *("doctor", "case", "case-run"),

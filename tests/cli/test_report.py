@@ -14,9 +14,10 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 from click.testing import CliRunner, Result
-from jsonschema import Draft4Validator
+from jsonschema import Draft4Validator, Draft202012Validator
 
 from forensics.cli.program import program
+from forensics.report.schemas import schema
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = sorted(p for p in (ROOT / "samples").iterdir() if p.suffix in (".json", ".jsonl", ".db", ".eval", ".yaml"))
@@ -183,6 +184,9 @@ def test_both_timelines_have_every_step_once_with_its_evidence(sample: Path) -> 
     events = printed(sample)["timeline"]["events"]
     assert [line["step"] for line in lines] == [event["index"] for event in events] == list(range(len(lines)))
     assert {len(row) for row in rows} == {len(head)}
+    validator = Draft202012Validator(schema("timeline"))
+    for line in lines:
+        validator.validate(line)
     for line, row in zip(lines, rows, strict=True):
         told = dict(zip(head, row, strict=True))
         assert told["step"] == str(line["step"])

@@ -11,42 +11,40 @@ if TYPE_CHECKING:
 
     from forensics.report.incident.documents import Event, ReportDocument
 
-TIMELINE = "forensics/timeline/v1"
 
-
-class TimelineRow(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "class"}, gc=False):
+class TimelineRow(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "class"}, omit_defaults=True, gc=False):
     """One event. `at` is UTC, RFC 3339, as it was recorded; the order of the rows is causal. `said` is the text as far
     as the report holds it, `size` the bytes of the whole; `findings` are codes. What follows `evidence` is the place in
     it: a line (from 1), a byte offset and length, a member of an archive, a database row, a JSON Pointer.
     """
 
     step: int
-    at: str | None
+    at: str | None = None
     trace: str
     lane: str
-    agent: str
+    agent: str = ""
     kind: str
-    name: str
-    occurrence: str | None
-    call_id: str | None
-    call: int | None
-    result: int | None
-    class_: str | None
-    effect: str | None
-    outcome: str | None
-    decision: str | None
-    said: str | None
-    size: int
-    findings: list[str]
+    name: str = ""
+    occurrence: str | None = None
+    call_id: str | None = None
+    call: int | None = None
+    result: int | None = None
+    class_: str | None = None
+    effect: str | None = None
+    outcome: str | None = None
+    decision: str | None = None
+    said: str | None = None
+    size: int = 0
+    findings: list[str] = []
     evidence: str
     sha256: str
-    line: int | None
-    offset: int | None
-    length: int | None
-    member: str | None
-    table: str | None
-    row: int | str | None
-    pointer: str | None
+    line: int | None = None
+    offset: int | None = None
+    length: int | None = None
+    member: str | None = None
+    table: str | None = None
+    row: int | str | None = None
+    pointer: str | None = None
 
 
 def timeline_rows(document: ReportDocument) -> Iterator[TimelineRow]:
