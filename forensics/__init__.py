@@ -18,6 +18,7 @@ _HOMES = {
     "graph": "forensics.api",
     "load": "forensics.api",
     "match": "forensics.api_match",
+    "rerun": "forensics.api_replay",
     "run_cases": "forensics.api_case_runs",
     "save_case": "forensics.api_cases",
     "to_networkx": "forensics.api",
@@ -48,6 +49,7 @@ __all__ = [
     "graph",
     "load",
     "match",
+    "rerun",
     "run_cases",
     "save_case",
     "to_networkx",
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from forensics.api_cases import save_case
     from forensics.api_compare import compare_runs
     from forensics.api_match import match
+    from forensics.api_replay import rerun
     from forensics.core.trace import Trace
     from forensics.core.verdict import Verdict
     from forensics.errors import EvidenceError, ForensicsError, NonReplayableTraceError, RuleError

@@ -169,3 +169,127 @@ def test_the_text_says_what_it_is(samples: Path) -> None:
 )
 def test_a_plan_that_can_not_be_meant_is_a_usage_error(samples: Path, options: tuple[str, ...]) -> None:
     assert replay(samples / "pager.db", *options).exit_code == 2
+
+
+# code of the user's, in the cell --------------------------------------------------------------------------------------
+
+ESCAPED = "/tmp/escaped-from-a-rerun"  # noqa: S108 - it must never come into being
+TOOLS = """
+from pathlib import Path
+
+
+class InterruptSignal(Exception):
+    pass
+
+
+def page(service, severity):
+    return {"status": "paged", "id": "pg_9147"}
+
+
+def other(service, severity):
+    return {"status": "down"}
+
+
+def asks_a_person(**_told):
+    raise InterruptSignal("a person must agree")
+
+
+def writes(service, severity):
+    Path("/tmp/escaped-from-a-rerun").write_text("paged")
+    return {"status": "paged", "id": "pg_8812"}
+
+
+def metrics(service):
+    return {"service": service, "error_rate": 0.31, "threshold": 0.05}
+
+
+def agent(ports):
+    page = None
+    while True:
+        answer = ports.model.ask()
+        if not answer.calls:
+            return f"{answer.text} ({page})"
+        for call in answer.calls:
+            page = ports.tools.call(call.name, call.arguments)
+"""
+POLICY = """\
+schema: forensics/policy/v1
+name: mine
+extends: inject
+tools:
+  - tool: query_metrics
+    effect: none
+    result: stable
+    because: A read replica.
+    by: the on-call lead
+execute: [query_metrics, pager.trigger]
+"""
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> Path:
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "mine.py").write_text(TOOLS, encoding="utf-8")
+    (tmp_path / "policy.yaml").write_text(POLICY, encoding="utf-8")
+    return tmp_path / "code"
+
+
+def in_cell(code: Path, *options: object, policy: object = "inject") -> tuple[int, dict[str, Any]]:
+    place = Path(__file__).resolve().parents[2] / "samples" / "pager.db"
+    ended = replay(place, "--policy", policy, "--path", code, "--format", "json", *options)
+    if ended.exit_code == 3 and not ended.stdout:
+        pytest.skip(f"this machine builds no wall: {ended.stderr}")
+    document: dict[str, Any] = json.loads(ended.stdout)
+    return ended.exit_code, document
+
+
+def test_an_agent_of_ones_own_runs_in_the_cell(code: Path) -> None:
+    _, document = in_cell(code, "--agent", "mine:agent")
+    assert document["isolation"]["level"] != "none"
+    assert document["output"]["new"].startswith("Paged on-call: pg_8812.")
+    assert document["plan"]["agent"] == "mine:agent"
+    assert {call["disposition"] for call in document["calls"]} == {"injected"}
+
+
+@pytest.mark.parametrize(
+    ("function", "disposition", "shown", "result"),
+    [
+        ("page", "normalised", "pg_8812", "identical"),
+        ("other", "overridden", None, "diverged"),
+        ("writes", "overridden", "pg_8812", "identical"),
+    ],
+)
+def test_a_function_stands_in_for_a_tool(
+    code: Path, function: str, disposition: str, shown: str | None, result: str
+) -> None:
+    _, document = in_cell(code, "--tool", f"pager.trigger=mine:{function}")
+    call = document["calls"][1]
+    assert (call["disposition"], call["shown"].get("id")) == (disposition, shown)
+    assert document["comparison"]["result"] == result
+    assert document["isolation"]["level"] == "wall"
+    assert not Path(ESCAPED).exists()
+    written = [one["path"] for one in document["isolation"]["captured"]]
+    assert (ESCAPED in written) is (function == "writes")
+    assert ("effect_captured" in {one["code"] for one in document["findings"]}) is (function == "writes")
+
+
+def test_a_function_that_pauses_is_refused_by_name(code: Path) -> None:
+    exit_code, document = in_cell(code, "--tool", "pager.trigger=mine:asks_a_person")
+    assert (exit_code, document["stopped"]["code"]) == (1, "run_paused")
+    assert "--stub pager.trigger=JSON" in document["stopped"]["hint"]
+
+
+def test_what_the_policy_lets_run_is_run_and_compared(code: Path) -> None:
+    tools = ("--tool", "query_metrics=mine:metrics", "--tool", "pager.trigger=mine:page")
+    exit_code, document = in_cell(code, *tools, policy=code.parent / "policy.yaml")
+    assert [call["disposition"] for call in document["calls"]] == ["executed", "normalised", "injected"]
+    assert (exit_code, document["comparison"]["result"]) == (0, "identical")
+
+
+def test_what_was_run_and_returned_something_else_stops_the_rerun(code: Path) -> None:
+    source = code / "mine.py"
+    source.write_text(TOOLS.replace("0.31", "0.99"), encoding="utf-8")
+    tools = ("--tool", "query_metrics=mine:metrics")
+    exit_code, document = in_cell(code, *tools, policy=code.parent / "policy.yaml")
+    assert (exit_code, document["stopped"]["code"]) == (1, "result_mismatch")
+    assert "recorded 0.31, returned 0.99" in document["stopped"]["message"]
