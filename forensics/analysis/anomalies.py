@@ -28,7 +28,7 @@ _NAMED = 3
 
 class Acts(msgspec.Struct, frozen=True):
     """What the anomalies are looked for in: a trace, a number for the arguments of each call (the same for the same
-    ones) and its class, the handles, and the rules in force.
+    ones) and its class, the handles, the rules in force, and which calls failed by their words.
     """
 
     trace: Trace
@@ -36,6 +36,7 @@ class Acts(msgspec.Struct, frozen=True):
     calls: Classes
     handles: Handles
     rules: RuleSet
+    failed: bytes = b""
 
 
 def anomalies(acts: Acts) -> tuple[Finding, ...]:
@@ -43,7 +44,7 @@ def anomalies(acts: Acts) -> tuple[Finding, ...]:
     return (
         *twice(acts),
         *unknown_outcomes(acts.trace, acts.calls),
-        *masked_failures(acts.trace),
+        *masked_failures(acts.trace, acts.failed),
         *_flows(acts),
         *_unclassified(acts),
         *_incomplete(acts),
@@ -86,7 +87,7 @@ def _incomplete(acts: Acts) -> Iterator[Finding]:
     last = next((row for row in range(len(trace) - 1, -1, -1) if trace.kind[row] not in _SILENT), None)
     if last is None:
         return
-    asking = {call.turn for call in trace.calls}
+    asking = set(trace.calls.column("turn"))
     ended = trace.kind[last] == StepKind.MODEL and trace.turn[last] not in asking
     if not ended or trace.ended_normally is False:
         message = _how_it_ended(trace, last)

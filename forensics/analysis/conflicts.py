@@ -75,7 +75,7 @@ def _say_a_write(facts: ToolFacts, pieces: Evidence) -> bool:
 def conflicts(trace: Trace, contradicted: tuple[Contradiction, ...]) -> Iterator[Finding]:
     """One finding for each contradicted tool, at its first call and at its declaration."""
     first: dict[str, int] = {}
-    for call in trace.calls:
+    for call in trace.calls if contradicted else ():
         first.setdefault(call.tool, call.step)
     for one in contradicted:
         steps = (first[one.tool.name],) if one.tool.name in first else ()
@@ -91,8 +91,8 @@ def overruled(trace: Trace, studied: Survey) -> Iterator[Finding]:
     entry is for), and whoever reads the report sees what it stands against.
     """
     first: dict[ToolKey, int] = {}
-    for call in trace.calls:
-        first.setdefault((call.tool, call.server), call.step)
+    for key, step in zip(trace.calls.tools(), trace.calls.column("step"), strict=True):
+        first.setdefault(key, step)
     for key, step in first.items():
         pieces = studied.tools[key]
         entry = next((p for p in pieces if p.tier is Tier.OPERATOR and p.effect is not None), None)

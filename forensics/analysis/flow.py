@@ -72,6 +72,7 @@ class _Flow:
 
     def run(self) -> Flow:
         trace, watched, kinds = self.trace, self.minted.watched, self.trace.kind
+        added = trace.calls.rare("added")
         for row, runs in self.runs:
             kind = kinds[row]
             hits = [] if watched.isdisjoint(runs) else [run for run in runs if run in watched]
@@ -81,7 +82,7 @@ class _Flow:
             self._uses(text, hits, runs)
             if kind == _RESULT and trace.call[row] >= 0:
                 self.minting.result(text, trace.call[row], runs)
-            elif kind == _CALL and trace.calls[trace.call[row]].added:
+            elif kind == _CALL and trace.call[row] in added:
                 self._own_values(row, trace.calls[trace.call[row]])
         return Flow(self.minting.handles, tuple(self.own_back), self.strays.find())
 
@@ -169,7 +170,7 @@ def _pointer(leaves: list[Leaf], wanted: str, *, is_number: bool) -> tuple[str |
 
 def _final_answers(trace: Trace) -> frozenset[int]:
     """The rows that hold a final answer: the last turn of each agent if it asks for no call, and a recorded output."""
-    asking = {call.turn for call in trace.calls}
+    asking = set(trace.calls.column("turn"))
     last: dict[int, int] = {}
     rows = set()
     for row, kind in enumerate(trace.kind):

@@ -7,9 +7,8 @@ up in tables that may be related to another: a sketch of counters by hash, made 
 
 from __future__ import annotations
 
-import re
 from array import array
-from itertools import chain, compress
+from itertools import chain
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
@@ -29,12 +28,10 @@ _LONGEST_HOLDER = 512
 _CALL = int(StepKind.TOOL_CALL)
 _PERCENT = b"%"
 _SPELLED = b"\\u00"
-_CUT = re.compile(b"[-_]")
 _DASHES = b"-_"
 _BLOCK = 1024  # rows
 _SLOTS = 8  # of the sketch for each run
 _MANY = 2
-_SEVERAL = _MANY.__le__
 
 
 class Occurrences:
@@ -83,12 +80,12 @@ class Occurrences:
 
     def _read(self, trace: Trace, asked: set[bytes]) -> None:
         block: list[bytes] = []
-        for row, payload in enumerate(trace.payload):
+        for row, payload in enumerate(trace.payload.texts()):
             if payload is None:
                 continue
             text = plain_bytes(payload)
             runs = self.runs_of(text)
-            if _SPELLED in bytes(payload):
+            if _SPELLED in payload:
                 asked.update(_runs_of_leaves(payload, self.runs_of))
             if not runs:
                 continue
@@ -106,52 +103,48 @@ class Occurrences:
 # which runs may be related to others ----------------------------------------------------------------------------------
 
 
-class _Sketch:
-    """How often may a text stand among those that were added? Never fewer times than it says: 0, 1, or 2 for more."""
-
-    def __init__(self, texts: int) -> None:
-        self._seen = bytearray(1 << max(texts * _SLOTS, 1).bit_length())
-        self._mask = len(self._seen) - 1
-
-    def add(self, texts: Iterable[bytes]) -> None:
-        seen, mask = self._seen, self._mask
-        for text in texts:
+def _sketch(blocks: Sequence[bytes]) -> tuple[bytearray, int]:
+    """How often a run may stand in blocks of text, in whatever case and without the dashes around it: 0, 1, or 2 for
+    more, in the slot that the hash of its letters names under the mask. Never fewer times than it stands.
+    """
+    runs = sum(block.count(b" ") + block.count(b"\n") + 1 for block in blocks)
+    seen = bytearray(1 << (runs * _SLOTS).bit_length())
+    mask = len(seen) - 1
+    for block in blocks:
+        folded = block.lower().split()
+        for text in (*folded, *(run.strip(_DASHES) for run in _ragged(_cut(folded)))):
             slot = hash(text) & mask
             if seen[slot] < _MANY:
                 seen[slot] += 1
-
-    def counts(self, texts: Iterable[bytes]) -> Iterator[int]:
-        seen, mask = self._seen, self._mask
-        return (seen[hash(text) & mask] for text in texts)
+    return seen, mask
 
 
 def _related(blocks: Sequence[bytes], asked: set[bytes]) -> set[bytes]:
     """The runs in blocks of text that may stand elsewhere too, in another case, with other dashes around them, or
     inside another; and those that are asked for.
     """
-    sketch = _Sketch(sum(block.count(b" ") + block.count(b"\n") + 1 for block in blocks))
-    for block in blocks:
-        runs = block.lower().split()
-        sketch.add(runs)
-        sketch.add(run.strip(_DASHES) for run in _ragged(runs))
+    seen, mask = _sketch(blocks)
     related: set[bytes] = set()
     wanted = set(asked)
+    ragged: dict[bytes, None] = {}
     for block in blocks:
         runs = block.split()
-        related.update(compress(runs, map(_SEVERAL, sketch.counts(block.lower().split()))))
-        ragged = _ragged(runs)
-        stripped = sketch.counts(run.strip(_DASHES).lower() for run in ragged)
-        related.update(compress(ragged, map(_SEVERAL, stripped)))
-        for run in _cut(runs):
-            pieces = list(_pieces(run))
-            held = list(compress(pieces, sketch.counts(piece.lower() for piece in pieces)))
+        related.update(
+            [run for run, text in zip(runs, block.lower().split(), strict=True) if seen[hash(text) & mask] >= _MANY]
+        )
+        cut = _cut(runs)
+        ragged.update(dict.fromkeys(_ragged(cut)))
+        for run in cut:
+            held = [piece for piece in _pieces(run) if seen[hash(piece.lower()) & mask]]
             if held:
                 related.add(run)
                 wanted.update(held)
-    for block in blocks:
-        runs = block.split()
-        related.update(wanted.intersection(runs))
-        related.update(run for run in _ragged(runs) if run.strip(_DASHES) in wanted)
+    for block in blocks if wanted else ():
+        related.update(wanted.intersection(block.split()))
+    for run in ragged:
+        text = run.strip(_DASHES)
+        if text in wanted or seen[hash(text.lower()) & mask] >= _MANY:
+            related.add(run)
     return related
 
 
@@ -160,9 +153,9 @@ def _cut(runs: Iterable[bytes]) -> Runs:
     return [run for run in runs if b"-" in run or b"_" in run]
 
 
-def _ragged(runs: Runs) -> Runs:
-    """The runs that begin or end with a dash."""
-    return [run for run in _cut(runs) if run[0] in _DASHES or run[-1] in _DASHES]
+def _ragged(cut: Runs) -> Runs:
+    """Of the runs in which a dash stands, those that begin or end with one."""
+    return [run for run in cut if run[0] in _DASHES or run[-1] in _DASHES]
 
 
 def _runs_beside(trace: Trace, runs_of: Callable[[bytes], Runs]) -> Iterator[bytes]:
@@ -178,7 +171,7 @@ def _runs_beside(trace: Trace, runs_of: Callable[[bytes], Runs]) -> Iterator[byt
             yield from _runs_of_leaves(witness.payload, runs_of)
 
 
-def _runs_of_leaves(payload: Payload, runs_of: Callable[[bytes], Runs]) -> Iterator[bytes]:
+def _runs_of_leaves(payload: Payload | bytes, runs_of: Callable[[bytes], Runs]) -> Iterator[bytes]:
     """The runs of a payload's scalars, which are others than those of its text where letters are spelled as escapes."""
     for *_, item in leaves_of(value_of(payload)):
         yield from runs_of(str(item).encode("utf-8", "surrogatepass"))
@@ -212,9 +205,10 @@ def _holders(runs: Iterable[bytes]) -> dict[bytes, list[bytes]]:
     return found
 
 
-def _pieces(run: bytes) -> Iterator[bytes]:
+def _pieces(run: bytes) -> Runs:
     """What stands before and after each cut of a run that is no longer than a holder may be."""
-    for cut in _CUT.finditer(run) if len(run) <= _LONGEST_HOLDER else ():
-        for piece in (run[: cut.start()], run[cut.end() :]):
-            if len(piece) >= _SHORTEST_PIECE:
-                yield piece
+    if len(run) > _LONGEST_HOLDER:
+        return []
+    cuts = [at for at, letter in enumerate(run) if letter in _DASHES]
+    least, most = _SHORTEST_PIECE, len(run) - _SHORTEST_PIECE
+    return [run[:at] for at in cuts if at >= least] + [run[at + 1 :] for at in cuts if at < most]

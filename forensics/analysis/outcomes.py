@@ -4,6 +4,7 @@ masked: a call that its record marks as ended well, and whose result says that i
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from forensics.analysis.inband import says_it_failed
@@ -30,7 +31,8 @@ def failed_by_its_words(call: Call) -> bool:
 
 def unknown_outcomes(trace: Trace, classes: Classes) -> Iterator[Finding]:
     """Calls that may have had an effect, and of which it is not known whether they had it."""
-    for call, effect in zip(trace.calls, classes.each(lambda kind: kind.effect), strict=True):
+    for call in trace.calls.that_ended(Outcome.INDETERMINATE, Outcome.ABSENT):
+        effect = classes[call.row].effect
         if effect is Effect.NONE or not (call.outcome is Outcome.INDETERMINATE or is_unanswered(call)):
             continue
         what = "may have an effect" if effect is Effect.UNKNOWN else "has an effect"
@@ -39,12 +41,12 @@ def unknown_outcomes(trace: Trace, classes: Classes) -> Iterator[Finding]:
         yield finding("unknown_outcome", message, steps=(call.step,), basis=Basis.DERIVED)
 
 
-def masked_failures(trace: Trace) -> Iterator[Finding]:
+def masked_failures(trace: Trace, failed: bytes) -> Iterator[Finding]:
     """Executions that are recorded as ended well, with a result that says the opposite. A format that has no mark for
-    errors masks nothing, so only the record of an execution counts.
+    errors masks nothing, so only the record of an execution counts. `failed` says which calls failed by their words.
     """
-    for call in trace.calls:
-        if call.executed is None or not failed_by_its_words(call) or call.result is None:
+    for call in map(trace.calls.__getitem__, compress(range(len(failed)), failed)):
+        if call.executed is None or call.result is None:
             continue
         said = one_line(short_json(value_of(call.result), 100), 100)
         message = f"{one_line(call.tool, 60)} is recorded as ended well, and its result says that it failed: {said}"

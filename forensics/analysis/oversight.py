@@ -66,8 +66,10 @@ def oversight(trace: Trace) -> tuple[Finding, ...]:
 def approvals(trace: Trace) -> dict[str, Approval]:
     """Every approval of a trace by its id, in the order in which they are first named."""
     found: dict[str, Approval] = {}
-    by_id: dict[str | None, int] = {call.recorded_id: row for row, call in enumerate(trace.calls) if call.recorded_id}
-    for row in sorted((*trace.rows(StepKind.APPROVAL_REQUEST), *trace.rows(StepKind.APPROVAL))):
+    told = sorted((*trace.rows(StepKind.APPROVAL_REQUEST), *trace.rows(StepKind.APPROVAL)))
+    calls = trace.calls if told else ()
+    by_id: dict[str | None, int] = {call.recorded_id: row for row, call in enumerate(calls) if call.recorded_id}
+    for row in told:
         kind, payload = trace.kind[row], trace.payload[row]
         if payload is None:
             continue

@@ -94,14 +94,14 @@ def analyse_trace(
         *trace.findings,
         *studied.findings,
         *oversight(trace),
-        *anomalies(Acts(trace, studied.arguments, calls, followed.handles, rules)),
+        *anomalies(Acts(trace, studied.arguments, calls, followed.handles, rules, studied.failed)),
         *executed_effects(trace, done, calls),
         *executed_again(trace, calls),
         *conflicts(trace, contradicted),
         *uninformative(trace, surveyed, frozenset(one.tool.server for one in contradicted)),
         *schema_faults(trace, studied),
         *from_nowhere(trace, followed.strays),
-        *stale_handles(trace, followed.handles),
+        *stale_handles(trace, followed.handles, studied.failed),
         *overruled(trace, studied),
     )
     return TraceAnalysis(trace, tools, calls, followed.handles, found, verdict, done)
@@ -114,11 +114,11 @@ _MINTS = ClassEvidence(
 
 def _first_minted(trace: Trace, handles: Handles, minting: Sequence[int]) -> dict[ToolKey, Handle]:
     """For each tool of which a call minted a handle, the first one of the first such call."""
-    found: dict[ToolKey, Handle] = {}
-    for call, at in zip(trace.calls, minting, strict=True):
-        if at >= 0 and (call.tool, call.server) not in found:
-            found[call.tool, call.server] = handles[at]
-    return found
+    found: dict[ToolKey, int] = {}
+    for key, at in zip(trace.calls.tools(), minting, strict=True):
+        if at >= 0:
+            found.setdefault(key, at)
+    return {key: handles[at] for key, at in found.items()}
 
 
 def _final_classes(studied: Survey, minting: Sequence[int]) -> Classes:
@@ -133,7 +133,8 @@ def _final_classes(studied: Survey, minting: Sequence[int]) -> Classes:
 
 
 def _tools(trace: Trace, studied: Survey, minted: dict[ToolKey, Handle]) -> tuple[Tool, ...]:
-    counts = Counter((call.tool, call.server) for call in trace.calls if call.again_of < 0)
+    again = trace.calls.rare("again_of")
+    counts = Counter(key for row, key in enumerate(trace.calls.tools()) if row not in again)
     order = (*counts, *(key for key in studied.tools if key not in counts))
     return tuple(
         Tool(key[0], counts[key], resolve((*studied.tools[key], *_mints(trace, minted.get(key)))), studied.facts[key])

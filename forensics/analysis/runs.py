@@ -51,7 +51,7 @@ def digit_runs(text: bytes) -> Runs:
     return runs
 
 
-def plain_bytes(payload: Payload) -> bytes:
+def plain_bytes(payload: Payload | bytes) -> bytes:
     """The text of a payload with JSON's escapes turned into separators, without the files in it."""
     data = bytes(payload)
     if len(data) > _MEDIA_LEAST:

@@ -34,10 +34,13 @@ def schema_faults(trace: Trace, studied: Survey) -> Iterator[Finding]:
     """One finding for each tool and each way in which calls break its schema."""
     checks: dict[ToolKey, SchemaCheck] = {}
     found: dict[tuple[ToolKey, str, str], _Broken] = {}
-    for call in trace.calls:
-        key = (call.tool, call.server)
-        facts, payload = studied.facts[key], _asked(call)
-        if not facts.input_schema or payload is None:
+    for row, key in enumerate(trace.calls.tools()):
+        facts = studied.facts[key]
+        if not facts.input_schema:
+            continue
+        call = trace.calls[row]
+        payload = _asked(call)
+        if payload is None:
             continue
         check = checks.get(key) or checks.setdefault(key, SchemaCheck(facts.input_schema))
         arguments = value_of(payload)

@@ -5,9 +5,9 @@ stands for is gone: expired, closed, deleted, used up, not found.
 from __future__ import annotations
 
 import re
+from itertools import compress
 from typing import TYPE_CHECKING
 
-from forensics.analysis.outcomes import failed_by_its_words
 from forensics.core.evidence import Basis
 from forensics.core.findings import Finding, finding
 from forensics.core.jsonvalue import text_of, value_of
@@ -29,9 +29,13 @@ _GONE = re.compile(
 _NOT_FOUND = re.compile(r"\b(?:not[ _-]found|does(?: not|n't) exist|no such|unknown|invalid|404)\b", re.IGNORECASE)
 
 
-def stale_handles(trace: Trace, handles: Sequence[Handle]) -> Iterator[Finding]:
-    """One finding for each value that a failed call named and was told to be gone."""
-    answers: dict[int, str] = {call.step: _answer(call) for call in trace.calls if _failed(call)}
+def stale_handles(trace: Trace, handles: Sequence[Handle], failed: bytes) -> Iterator[Finding]:
+    """One finding for each value that a failed call named and was told to be gone; `failed` says which calls failed by
+    their words.
+    """
+    calls = trace.calls
+    rows = sorted((*compress(range(len(failed)), failed), *(c.row for c in calls.that_ended(Outcome.FAILED))))
+    answers: dict[int, str] = {calls[row].step: _answer(calls[row]) for row in rows}
     if not answers:
         return
     named = _named(handles, answers)
@@ -40,10 +44,6 @@ def stale_handles(trace: Trace, handles: Sequence[Handle]) -> Iterator[Finding]:
         gone = next((step for step in used if _is_gone(handle.value, answers[step], alone=named[step] == 1)), None)
         if gone is not None and _is_argument(trace, gone, handle.value):
             yield _finding(trace, handle, gone, answers[gone])
-
-
-def _failed(call: Call) -> bool:
-    return call.outcome is Outcome.FAILED or failed_by_its_words(call)
 
 
 def _answer(call: Call) -> str:

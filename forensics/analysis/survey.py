@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from forensics.analysis.inband import says_it_failed
 from forensics.analysis.listing import NOTHING_LISTED, Known, Listing
 from forensics.analysis.refusals import error_evidence
 from forensics.core.classes import (
@@ -34,7 +35,7 @@ from forensics.proofs.calls import answerable, proof_of, without
 if TYPE_CHECKING:
     from forensics.core.evidence import Locator
     from forensics.core.policy import Policy
-    from forensics.core.trace import Calls, Payload, Trace
+    from forensics.core.trace import Payload, Trace
     from forensics.rules.engine import CallRules, Heard, RuleSet
 
 Evidence = tuple[ClassEvidence, ...]
@@ -42,7 +43,6 @@ Evidence = tuple[ClassEvidence, ...]
 _DIGITS_AS_ZEROS = bytes.maketrans(b"0123456789", b"0" * 10)
 _NAMED = 8
 _DIGEST = 16  # bytes: enough for no two to be equal by chance or on purpose
-_BLOCK = 256  # calls
 _ERRORS = frozenset({Outcome.FAILED, Outcome.DENIED, Outcome.INDETERMINATE})
 _ESCAPED_DIGIT = b"\\u003"
 _LONG_NUMBER = b"0" * len(str(SAFE_INTEGER))
@@ -53,7 +53,8 @@ ToolKey = tuple[str, str | None]
 
 class Survey(msgspec.Struct, frozen=True):
     """Every call of one trace, and the evidence by tool. Of each call, row by row: its classification before values
-    were followed, and a number that is the same for the same arguments.
+    were followed, a number that is the same for the same arguments, and whether what is recorded as its result is the
+    envelope of an error.
     """
 
     classified: Classes
@@ -61,6 +62,7 @@ class Survey(msgspec.Struct, frozen=True):
     tools: dict[ToolKey, Evidence]
     facts: dict[ToolKey, ToolFacts]
     findings: tuple[Finding, ...]
+    failed: bytes = b""
 
 
 class Alike:
@@ -160,7 +162,9 @@ class _Surveyor:
         self.findings: list[Finding] = []
         self.kinds: list[Classification] = []
         self.texts: list[int] = []
+        self.large: tuple[int, int] | None = None  # the first integer beyond 2^53, and the step of its call
         self.arguments = Alike()
+        self.failed = bytearray(len(trace.calls))
         self.answered_first: dict[tuple[int, ToolKey], int] = {}
 
     def run(self) -> Survey:
@@ -172,15 +176,14 @@ class _Surveyor:
         for listed in self.listing:
             if (listed.name, listed.server) not in self.listed:
                 self._tool((listed.name, listed.server))
-        large = _first_large_integer(self.trace.calls)
-        if large is not None:
-            self._note_large_integer(*large)
+        if self.large is not None:
+            self._note_large_integer(*self.large)
         if self.texts:
             self._note_texts()
         tools = {name: tool.evidence() for name, tool in self.tools.items()}
         facts = {name: tool.facts for name, tool in self.tools.items()}
         classes = Classes(tuple(self.kinds), numbers)
-        return Survey(classes, self.arguments.close(), tools, facts, tuple(self.findings))
+        return Survey(classes, self.arguments.close(), tools, facts, tuple(self.findings), bytes(self.failed))
 
     def _tool(self, key: ToolKey) -> _Tool:
         known = self._known(*key)
@@ -216,6 +219,7 @@ class _Surveyor:
         alike = self.arguments.add(canonical(arguments))
         if payload is None or result is None or call.outcome is not Outcome.RECORDED:
             return self._unanswered(tool, call, arguments, result)
+        self.failed[call.row] = says_it_failed(result)
         heard = tool.calls.heard(arguments, result)
         before = self._answered_before(call.row, alike, key)
         if before == call.row or self._has_result(before, result):
@@ -264,6 +268,9 @@ class _Surveyor:
         decoded = _decoded(payload)
         if decoded.faults:
             self._note_faults(call, decoded)
+        if self.large is None and _has_a_long_number(bytes(payload)):
+            found = _large_integer(decoded.value)
+            self.large = None if found is None else (found, call.step)
         return decoded.value
 
     def _note_faults(self, call: Call, decoded: Decoded) -> None:
@@ -273,7 +280,7 @@ class _Surveyor:
             if fault.code == "duplicate_key":
                 call.block(fault.code, message)
 
-    def _note_large_integer(self, step: int, value: int) -> None:
+    def _note_large_integer(self, value: int, step: int) -> None:
         message = f"integers beyond 2^53 ({value}) are rounded by readers that use doubles; here they are exact"
         self.findings.append(finding("large_integer", message, steps=(step,)))
 
@@ -298,25 +305,6 @@ def _decoded(payload: Payload) -> Decoded:
 def _is_no_json(text: str) -> bool:
     """Whether a text that says anything is no JSON."""
     return bool(text) and not text.isspace() and decode(text.encode("utf-8", "surrogatepass")).error is not None
-
-
-def _first_large_integer(calls: Calls) -> tuple[int, int] | None:
-    """The first integer beyond 2^53 that a call holds, with the call's step. Blocks of calls are searched as one text:
-    nearly none holds such a number.
-    """
-    for start in range(0, len(calls), _BLOCK):
-        block = [
-            (call.step, payload)
-            for call in calls[start : start + _BLOCK]
-            for payload in (call.arguments, call.result)
-            if payload is not None
-        ]
-        if _has_a_long_number(b" ".join([payload for _, payload in block])):
-            for step, payload in block:
-                found = _large_integer(_decoded(payload).value) if _has_a_long_number(bytes(payload)) else None
-                if found is not None:
-                    return (step, found)
-    return None
 
 
 def _has_a_long_number(data: bytes) -> bool:

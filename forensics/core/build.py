@@ -7,6 +7,7 @@ never decides what belongs together; that is done here and in `tuples`, by one s
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from forensics.core.agreement import agree, compare_arguments, says_it_was_cut
@@ -289,7 +290,7 @@ class TraceBuilder(TupleBuilder):
         for lane in self._lanes.values():
             if lane.whole:
                 self._unasked_executions(lane)
-        for call in self.trace.calls:
+        for call in map(self._call, self._to_look_at()):
             self._missing_execution(call)
             self._unanswered(call)
             self._cut_result(call)
@@ -297,15 +298,28 @@ class TraceBuilder(TupleBuilder):
         self.trace.close()
         return self.trace
 
+    def _to_look_at(self) -> list[int]:
+        """The calls that were not answered, that a span answered, or that were answered without an execution where
+        every execution is recorded: of the others nothing more is to be said.
+        """
+        calls = self.trace.calls
+        told = zip(calls.column("executed"), calls.column("returned"), strict=True)
+        lacks = NOWHERE if self.spans_are_complete else None
+        rows = [row for row, (ran, back) in enumerate(told) if back != NOWHERE or ran == lacks]
+        return sorted({*rows, *(call.row for call in calls.that_ended(Outcome.ABSENT))})
+
     def _duplicate_ids(self) -> None:
-        steps: dict[str, list[int]] = {}
-        for call in self.trace.calls:
-            if call.recorded_id and call.again_of < 0:
-                steps.setdefault(call.recorded_id, []).append(call.step)
+        calls = self.trace.calls
+        again = calls.rare("again_of")
+        told = [row for row in calls.with_an_id() if row not in again]
+        ids = Counter(map(calls.recorded_id, told))
+        steps: dict[str | None, list[int]] = {}
+        for row in told if len(ids) < len(told) else ():
+            if ids[calls.recorded_id(row)] > 1:
+                steps.setdefault(calls.recorded_id(row), []).append(self._call(row).step)
         for recorded_id, held in steps.items():
-            if len(held) > 1:
-                message = f"the call id {one_line(recorded_id, 60)} names {len(held)} different calls"
-                self.note(finding("duplicate_call_id", message, steps=tuple(held)))
+            message = f"the call id {one_line(recorded_id or '', 60)} names {len(held)} different calls"
+            self.note(finding("duplicate_call_id", message, steps=tuple(held)))
 
     def _unasked_executions(self, lane: Lane) -> None:
         """Where every turn is recorded, a tool of the agent's that ran was asked for."""

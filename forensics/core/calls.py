@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import msgspec
@@ -324,10 +325,27 @@ class Calls(Sequence[Call]):
         return Call(self, range(len(self))[row])
 
     def __iter__(self) -> Iterator[Call]:
-        row = 0
-        while row < len(self):
-            yield Call(self, row)
-            row += 1
+        return map(Call, repeat(self), range(len(self)))
+
+    def that_ended(self, *outcomes: Outcome) -> Iterator[Call]:
+        """The calls with one of these outcomes."""
+        wanted = {list(Outcome).index(outcome) for outcome in outcomes}
+        ended = self.kinds[_KINDS.index("outcome") :: _DEPTH]
+        return (Call(self, row) for row, number in enumerate(ended) if number in wanted)
+
+    def with_an_id(self) -> Iterator[int]:
+        """The rows of the calls that have an id."""
+        return (row for row, number in enumerate(self.column("id")) if number >= 0)
+
+    def tools(self) -> Iterator[tuple[str, str | None]]:
+        """The tool and the server of each call."""
+        known: dict[tuple[int, int], tuple[str, str | None]] = {}
+        for key in zip(self.column("tool"), self.column("server"), strict=True):
+            told = known.get(key)
+            if told is None:
+                tool, server = key
+                told = known[key] = (self.strings[tool], None if server < 0 else self.strings[server])
+            yield told
 
     def add(
         self,

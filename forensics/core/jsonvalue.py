@@ -295,7 +295,7 @@ def spell_surrogates(text: str) -> str:
     return _SURROGATE.sub(lambda m: f"\\u{ord(m.group()):04x}", text)
 
 
-def text_of(raw: msgspec.Raw) -> str:
+def text_of(raw: msgspec.Raw | bytes) -> str:
     """The text of a payload: a JSON string's own text, anything else as its JSON."""
     try:
         return _decode_text(raw)
@@ -308,7 +308,7 @@ def text_of(raw: msgspec.Raw) -> str:
     return data.decode("utf-8", "backslashreplace")
 
 
-def value_of(raw: msgspec.Raw) -> Any:
+def value_of(raw: msgspec.Raw | bytes) -> Any:
     """The value of a payload, a text that holds JSON unfolded; what it says in two ways is `decode`'s to tell."""
     try:
         value = _decode(raw)

@@ -27,6 +27,7 @@ class Payloads:
 
     def __init__(self, places: Places) -> None:
         self._places = places
+        self._text = places.text
         self._offset = array("q")
         self._length = array("i")
         self._kept: dict[int, Payload] = {}
@@ -60,7 +61,7 @@ class Payloads:
     def _look_at(self, place: int) -> tuple[int, bytes]:
         """The offset and the text of the record at a place; no text where none is to be looked at."""
         start, length = self._places.bounds(place) if place >= 0 else (_NONE, 0)
-        text = bytes(self._places.text[start : start + length]) if start >= 0 and length <= _SEARCHED else b""
+        text = self._text[start : start + length].tobytes() if start >= 0 and length <= _SEARCHED else b""
         self._record = (place, start, text)
         return start, text
 
@@ -71,11 +72,10 @@ class Payloads:
     def __getitem__(self, number: int | slice) -> Payload | list[Payload | None] | None:
         if isinstance(number, slice):
             return [self[one] for one in range(*number.indices(len(self)))]
-        number = range(len(self))[number]
         offset = self._offset[number]
         if offset >= 0:
-            return Payload(self._places.text[offset : offset + self._length[number]])
-        return None if offset == _NONE else self._kept[number]
+            return Payload(self._text[offset : offset + self._length[number]])
+        return None if offset == _NONE else self._kept[number if number >= 0 else number + len(self)]
 
     def __setitem__(self, number: int, payload: Payload | None) -> None:
         number = range(len(self))[number]
@@ -87,3 +87,12 @@ class Payloads:
 
     def __iter__(self) -> Iterator[Payload | None]:
         return map(self.__getitem__, range(len(self)))
+
+    def texts(self) -> Iterator[bytes | None]:
+        """The bytes of each."""
+        text, kept = self._text, self._kept
+        for number, (offset, length) in enumerate(zip(self._offset, self._length, strict=True)):
+            if offset >= 0:
+                yield text[offset : offset + length].tobytes()
+            else:
+                yield None if offset == _NONE else bytes(kept[number])

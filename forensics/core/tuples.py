@@ -121,7 +121,7 @@ class TupleBuilder(Recorder):
         if row < 0:
             return self._unasked_call(lane, ran)
         lane.unexecuted.remove(row)
-        self._compare_names(row, ran.tool, "ran", ran.spot)
+        self._compare_names(self._call(row), ran.tool, "ran", ran.spot)
         self._compare_arguments(row, ran)
         return row
 
@@ -179,11 +179,13 @@ class TupleBuilder(Recorder):
             one.block("conflicting_results", message)
         return again
 
-    def _compare_names(self, row: int, tool: str, did: str, spot: Spot) -> None:
+    def _compare_names(self, call: Call, tool: str, did: str, spot: Spot) -> None:
         """One id, two tools: the records tell of different calls. Prefixes of a harness or server are no difference."""
-        asked = self._call(row).tool
+        asked = call.tool
         if tool and tool != asked and not same_tool(asked, tool):
-            self._contradiction(row, f"the model asked for {one_line(asked, 60)}, and {one_line(tool, 60)} {did}", spot)
+            self._contradiction(
+                call.row, f"the model asked for {one_line(asked, 60)}, and {one_line(tool, 60)} {did}", spot
+            )
 
     def _compare_arguments(self, row: int, ran: Execution) -> None:
         call = self._call(row)
@@ -223,22 +225,22 @@ class TupleBuilder(Recorder):
         call.error = ran.error
         if ran.result is not None or ran.error is not None:
             answer = ran.answer or ran.spot
-            self._add_result_step(lane, row, ran.result if ran.result is not None else ran.error, answer)
-            nothing = Witness(None, answer.place, answer.pointer, call.result_step)
-            call.returned = nothing if ran.result is None else call.result_step
+            step = self._add_result_step(lane, call, ran.result if ran.result is not None else ran.error, answer)
+            call.returned = Witness(None, answer.place, answer.pointer, step) if ran.result is None else step
         call.outcome, call.absence = _outcome(ran)
         if ran.tainted:
             self._tainted(call, ran.tainted)
         for dispute in ran.disputes:
             self._contradiction(row, dispute, ran.spot)
 
-    def _add_result_step(self, lane: Lane, row: int, payload: Payload | None, spot: Spot) -> None:
-        call = self._call(row)
-        at = spot if call.end < 0 else Spot(spot.place, spot.pointer, call.end)
-        call.result_step = self.step(
-            StepKind.TOOL_RESULT, at, name=call.tool, agent=lane.agent, payload=payload, call=row, turn=call.turn
+    def _add_result_step(self, lane: Lane, call: Call, payload: Payload | None, spot: Spot) -> int:
+        end, kind = call.end, StepKind.TOOL_RESULT
+        at = spot if end < 0 else Spot(spot.place, spot.pointer, end)
+        step = call.result_step = self.step(
+            kind, at, name=call.tool, agent=lane.agent, payload=payload, call=call.row, turn=call.turn
         )
         self.result_count += 1
+        return step
 
     # what a prompt showed --------------------------------------------------------------------------------------------
 
@@ -266,29 +268,28 @@ class TupleBuilder(Recorder):
             self._ambiguous(match.rivals)
         row = match.call
         lane.unshown.remove(row)
-        self._compare_names(row, tool, "answered", spot)
-        said = _said(failed=failed, denied=denied, unsettled=unsettled)
-        self._answer_from_prompt(lane, row, payload, spot, said)
         call = self._call(row)
-        call.pairing = Basis.RECORDED if match.how is How.ID else Basis.DERIVED
+        self._compare_names(call, tool, "answered", spot)
+        said = _said(failed=failed, denied=denied, unsettled=unsettled)
+        self._answer_from_prompt(lane, call, payload, spot, said)
+        if match.how is not How.ID:
+            call.pairing = Basis.DERIVED
         if tainted:
             self._tainted(call, tainted)
         return row
 
-    def _answer_from_prompt(self, lane: Lane, row: int, payload: Payload | None, spot: Spot, said: Outcome) -> None:
-        call = self._call(row)
-        if call.shown is not None:
-            self._compare_with_earlier(row, call.shown, payload, spot)
+    def _answer_from_prompt(self, lane: Lane, call: Call, payload: Payload | None, spot: Spot, said: Outcome) -> None:
+        shown = call.shown
+        if shown is not None:
+            self._compare_with_earlier(call.row, shown, payload, spot)
         elif call.executed is None:
-            self._first_answer(lane, row, payload, spot, said)
+            self._first_answer(lane, call, payload, spot, said)
         else:
             call.shown = Witness(payload, spot.place, spot.pointer)
-            self._compare_results(row, payload, spot)
+            self._compare_results(call.row, payload, spot)
 
-    def _first_answer(self, lane: Lane, row: int, payload: Payload | None, spot: Spot, said: Outcome) -> None:
-        call = self._call(row)
-        self._add_result_step(lane, row, payload, spot)
-        call.shown = call.result_step
+    def _first_answer(self, lane: Lane, call: Call, payload: Payload | None, spot: Spot, said: Outcome) -> None:
+        call.shown = self._add_result_step(lane, call, payload, spot)
         call.outcome, call.absence = said, None
         if payload is None:
             call.outcome, call.absence = Outcome.ABSENT, Absence.NOT_CAPTURED

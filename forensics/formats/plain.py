@@ -152,7 +152,7 @@ class _Log:
     def close(self) -> None:
         """Say which turns ended to call tools and were followed by no call."""
         builders = {id(builder): builder for builder, _, _ in self.to_call}
-        asked = {(key, call.turn) for key, builder in builders.items() for call in builder.trace.calls}
+        asked = {(key, turn) for key, builder in builders.items() for turn in builder.trace.calls.column("turn")}
         for builder, turn, spot in self.to_call:
             if (id(builder), turn) not in asked:
                 builder.gap("evidence_gap", cut_short(("tool_calls",), calls=False), spot)
