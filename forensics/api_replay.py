@@ -69,7 +69,7 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
     def document(self) -> RerunDocument:
-        """The rerun document."""
+        """The rerun document, without the secrets of the record and what looks like one unless they were asked for."""
         done, compared, analysis = self.rerun, self.comparison, self.analysis
         outcome = None
         if done is not None and compared is not None and analysis is not None:
@@ -114,8 +114,10 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     clearance: Clearance | None
 
     def shown(self, document: D) -> D:
-        """What is told of this rerun as it may be shown: without the secrets of the record, unless asked for."""
-        return redactor_of([self.examined.reading]).document(document) if self.options.redact else document
+        """What is told of this rerun as it may be shown: without the secrets of the record, and without what looks like
+        one in what the rerun brought, unless they are asked for.
+        """
+        return redactor_of([self.examined.reading], new=True).document(document) if self.options.redact else document
 
     def judged(self) -> Judged:
         """What every document of this rerun rests on."""

@@ -52,6 +52,6 @@ def _places(trace: TracebackType | None) -> list[str]:
 def _whole(error: Exception) -> None:
     import traceback
 
-    from forensics.core.sanitise import visible
+    from forensics.cli.quoting import quoted
 
-    click.echo(visible("".join(traceback.format_exception(error))), err=True)
+    click.echo(quoted("".join(traceback.format_exception(error))), err=True)

@@ -131,11 +131,13 @@ def _say_usage(error: click.ClickException) -> int:
 
 
 def _say_error(error: ForensicsError) -> int:
+    from forensics.cli.quoting import quoted
+
     faults = error.faults if isinstance(error, RuleError) and len(error.faults) > 1 else (error.message,)
     for fault in faults:
-        click.echo(f"Error: {visible(fault)}", err=True)
+        click.echo(f"Error: {quoted(fault)}", err=True)
     if error.hint:
-        click.echo(f"Hint: {visible(error.hint)}", err=True)
+        click.echo(f"Hint: {quoted(error.hint)}", err=True)
     return UNTOLD if isinstance(error, (EvidenceError, IsolationUnavailableError)) else USAGE
 
 

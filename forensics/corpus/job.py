@@ -38,9 +38,10 @@ class Terms(msgspec.Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """One digest for all that a verdict depends on beside the evidence."""
+        """One digest for all that a result depends on beside the evidence."""
         limits = msgspec.json.encode(self.options.limits, order="sorted").decode()
-        told = (self.rules, self.policy, self.program, str(self.options.input_format), limits, str(self.fail_on))
+        shown = f"{self.options.input_format} {self.options.redact}"
+        told = (self.rules, self.policy, self.program, shown, limits, str(self.fail_on))
         return hashlib.sha256("\n".join(told).encode()).hexdigest()
 
 

@@ -55,6 +55,8 @@ _CUT_HEAD = 4  # characters of a value that is cut off; fewer tell nothing
 _CUT_WINDOW = 400  # characters; nothing that is cut off keeps more of a value
 _SHORTEST = 5  # characters; a shorter value is hidden where it stands, not wherever its letters stand
 _ALONE = 12  # characters; a shorter value counts only where no letter or digit stands beside it
+_JOINTS = re.compile(r"[^A-Za-z0-9_-]+")
+_DIGIT = re.compile("[0-9]")
 _WORD = re.compile(r"[a-z]+|[A-Z]?[a-z]+")
 _MAIL = "email"
 _ADDRESS = r"[A-Za-z0-9][A-Za-z0-9._%+-]*(?:@|%40)(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,24}"
@@ -86,7 +88,7 @@ class Redactor:
         }
         mails = frozenset(value for value, secret in self._names.items() if secret.kind == _MAIL)
         self._spelled.update((quote(value, safe="").encode(), self._names[value]) for value in mails)
-        self._literal = _literals(self._spelled, mails)
+        self._patterns = _patterns(self._spelled, mails)
         self._heads = _heads(self._spelled)
         self._longest = min(max(map(len, self._spelled), default=1), _CUT_WINDOW)
         everywhere = all(_is_distinct(value) for value in self._names)
@@ -132,7 +134,7 @@ class Redactor:
             data = _encoder.encode(item)
         except (UnicodeEncodeError, TypeError):  # broken text, or rows that are made when they are asked for
             return True
-        if self._literal is not None and self._literal.search(data) is not None:
+        if self._holds_known(data):
             return True
         if not self._known_only:
             return any(trigger.pattern.search(data) is not None for trigger in triggers())
@@ -156,7 +158,7 @@ class Redactor:
         if len(text) < _CUT_HEAD and key is None:
             return text
         data = text.encode("utf-8", "surrogatepass")
-        if self._known_only and (self._literal is None or self._literal.search(data) is None):
+        if self._known_only and not self._holds_known(data):
             return self._uncut(text)
         inside = self._json(text)
         if inside is not None:
@@ -174,20 +176,17 @@ class Redactor:
             return text
         return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
 
+    def _holds_known(self, data: bytes) -> bool:
+        return any(pattern.search(data) is not None for pattern in self._patterns)
+
     def _known_in(self, data: bytes) -> Iterator[_Part]:
-        if self._literal is None:
-            return
-        position = 0
-        while (match := self._literal.search(data, position)) is not None:
-            start, end = match.span()
-            secret = self._spelled.get(data[start:end])
-            if secret is None:  # an address that nobody found, so that it is none of a person
-                position = end
-            elif end - start >= _ALONE or not (_is_word(data[start - 1 : start]) or _is_word(data[end : end + 1])):
-                yield _Part(start, end, secret.name)
-                position = end
-            else:
-                position = start + 1
+        for pattern in self._patterns:
+            for match in pattern.finditer(data):
+                start, end = match.span()
+                secret = self._spelled.get(data[start:end])  # None: an address that is none of a person
+                alone = not (_is_word(data[max(start - 1, 0) : start]) or _is_word(data[end : end + 1]))
+                if secret is not None and (alone or end - start >= _ALONE):
+                    yield _Part(start, end, secret.name)
 
     def _looks_like(self, data: bytes, key: str | None) -> Iterator[_Part]:
         if self._known_only:
@@ -243,19 +242,24 @@ def _spelled(value: str) -> set[bytes]:
     escaped = {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
     twice = {json.dumps(one, ensure_ascii=False)[1:-1] for one in escaped}
     packed = {quote(plain, safe=""), *(encode(plain).decode().rstrip("=") for encode in _BASE64)}
-    shown = {visible(value), one_line(value, 2 * len(value))}
+    shown = {visible(value), one_line(value, 2 * len(value)), *_pieces(value)}
     return {plain, *(one.encode("utf-8", "surrogatepass") for one in escaped | twice | packed | shown)}
 
 
-def _literals(spelled: Mapping[bytes, Secret], mails: frozenset[str]) -> Any:
-    """One automaton for all spellings, the longest first; None where there is none. Addresses, of which a log may hold
-    tens of thousands, are told by their shape and then looked up.
+def _pieces(value: str) -> Iterator[str]:
+    """The parts of a value that analyses of tokens see alone: long ones that are no word."""
+    return (one for one in _JOINTS.split(value) if len(one) >= _ALONE and _DIGIT.search(one) and not one.isdigit())
+
+
+def _patterns(spelled: Mapping[bytes, Secret], mails: frozenset[str]) -> tuple[Any, ...]:
+    """One automaton for all spellings, the longest first. Addresses, of which there may be tens of thousands, have one
+    of their own: they are told by their shape, and then looked up.
     """
     import re2
 
     ordered = sorted((one for one, s in spelled.items() if s.kind != _MAIL), key=lambda one: (-len(one), one))
-    parts = [re2.escape(one).decode("latin-1") for one in ordered] + ([_ADDRESS] if mails else [])
-    return compile_pattern("|".join(parts)) if parts else None
+    literals = "|".join(re2.escape(one).decode("latin-1") for one in ordered)
+    return tuple(compile_pattern(pattern) for pattern in (literals, _ADDRESS if mails else "") if pattern)
 
 
 def _heads(spelled: dict[bytes, Secret]) -> dict[str, list[tuple[str, Secret]]]:
@@ -267,6 +271,7 @@ def _heads(spelled: dict[bytes, Secret]) -> dict[str, list[tuple[str, Secret]]]:
     return dict(found)
 
 
-def redactor_of(readings: Iterable[Reading | None]) -> Redactor:
-    """What hides the secrets of these readings."""
-    return Redactor([reading.secrets for reading in readings if reading is not None])
+def redactor_of(readings: Iterable[Reading | None], *, new: bool = False) -> Redactor:
+    """What hides the secrets of these readings; `new` says that there may be texts beside theirs."""
+    known = [reading.secrets for reading in readings if reading is not None]
+    return Redactor([msgspec.structs.replace(one, complete=False) for one in known] if new else known)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from bisect import bisect_left
+from itertools import accumulate
 from typing import TYPE_CHECKING
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
@@ -29,6 +31,8 @@ DEEPEST = 6
 """How many times a text may be packed in another (JSON in JSON in base64 …) and still be looked into."""
 
 _QUOTED = re.compile(rb"%[0-9A-Fa-f]{2}")
+_RUN = re.compile(rb"[^\s\"'<>]+")
+_WORD = re.compile(rb"[A-Za-z0-9_-]*")
 _ID_KEY = re.compile(
     r"(?i)(?:.*[_-])?(?:id|ids|uuid|guid|number|no|seq|timestamp|time|at|ts|hash|sha|digest|offset|size|count)|.*(?:Id|ID|Uuid|Nano|At)"
 )
@@ -74,8 +78,15 @@ def acting(text: bytes) -> Iterator[tuple[str, bytes]]:
 
 def _add(found: list[Span], more: list[Span]) -> None:
     """Add the spans that overlap none of those found before, which say more of them."""
-    free = [one for one in more if all(one.end <= f.start or one.start >= f.end for f in found)]
-    found += free
+    taken = sorted((one.start, one.end) for one in found)
+    ends = list(accumulate((end for _, end in taken), max))
+    found += [one for one in more if not _overlaps(one, taken, ends)]
+
+
+def _overlaps(one: Span, taken: list[tuple[int, int]], ends: list[int]) -> bool:
+    """Whether a span overlaps one that is taken; `ends` are the furthest ends of these up to each."""
+    before = bisect_left(taken, (one.end, 0))
+    return before > 0 and ends[before - 1] > one.start
 
 
 # shapes --------------------------------------------------------------------------------------------------------------
@@ -96,8 +107,14 @@ def _shapes(text: bytes, key: str | None) -> list[Span]:
             found += _more_exactly(said, text) if match.start() < start else [said]
             position = end
         else:
-            position = start + 1
+            position = _behind_word(text, start)
     return found
+
+
+def _behind_word(text: bytes, start: int) -> int:
+    """The end of the word that begins there: each word is judged once, so that the whole takes linear time."""
+    word = _WORD.match(text, start)
+    return max(start + 1, word.end() if word is not None else 0)
 
 
 def _more_exactly(said: Span, text: bytes) -> list[Span]:
@@ -217,15 +234,18 @@ def unpacked(packed: bytes) -> bytes | None:
 
 
 def _in_url(text: bytes, depth: int) -> list[Span]:
-    if _QUOTED.search(text) is None:
-        return []
-    found = []
-    for span in spans(unquote_to_bytes(text), None, depth + 1):
-        written = quote_from_bytes(span.value.encode("utf-8", "surrogatepass"), safe="").encode()
-        start = text.find(written)
-        if start >= 0:
-            end = start + len(written)
-            found.append(msgspec.structs.replace(span, start=start, end=end, packed=_text(written)))
+    """What stands in the parts of a text that are quoted as URLs are, each by itself."""
+    found: list[Span] = []
+    if b"%" not in text:
+        return found
+    for run in _RUN.finditer(text):
+        if _QUOTED.search(run.group()) is None:
+            continue
+        for span in spans(unquote_to_bytes(run.group()), None, depth + 1):
+            written = quote_from_bytes(span.value.encode("utf-8", "surrogatepass"), safe="").encode()
+            start = text.find(written, run.start(), run.end())
+            at = run.span() if start < 0 else (start, start + len(written))
+            found.append(msgspec.structs.replace(span, start=at[0], end=at[1], packed=_text(text[at[0] : at[1]])))
     return found
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from forensics.core.reading import Reading
 
 _PLACES = 20  # of one value that are named; all are counted
+_TOLD = 5_000  # places of an evidence for which the steps are looked up
 _VALUES = 200  # credentials of an evidence that have a finding of their own
 _SAYS = {
     "control_sequence": "{} hold what controls a terminal or the direction of writing, such as {}",
@@ -77,6 +78,7 @@ class Noted:
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
         self._values: dict[str, _Value] = {}
+        self._told = 0
         self._kinds: dict[str, int] = {}
         self._packed: dict[str, str] = {}
         self._acting: dict[str, tuple[str, _Value]] = {}
@@ -116,7 +118,8 @@ class Noted:
         if len(value.places) >= _PLACES or where.locator in value.places:
             return
         value.places.append(where.locator)
-        if where.row is None and not where.written:
+        self._told += 1
+        if where.row is None and (not where.written or self._told > _TOLD):
             return
         if where.row is None:
             self._steps = self._steps or _Steps(self._reading)

@@ -35,6 +35,7 @@ _CONTEXT = 160  # bytes behind what fired, by which its place is told
 _BEFORE, _WINDOW, _STEP = 256, 8_192, 4_096  # bytes of a text without structure that are looked at together
 _PARSED = 20_000  # regions; what fires beyond is judged as text, which costs less and gives no JSON Pointer
 _MORE = re.compile(rb"[:/%=+\\]")
+_LOCATED = 50_000  # values that are told to their own bytes
 _LARGE = _BLOCK = 1 << 20
 
 
@@ -66,7 +67,7 @@ class _Scan:
         self._data = data
         self._noted = noted
         self._seen: dict[bytes, tuple[str, ...]] = {}
-        self._parsed = 0
+        self._parsed = self._located = 0
 
     def run(self) -> None:
         """Judge every place where a trigger fired, in order; a region is judged once."""
@@ -137,9 +138,14 @@ class _Scan:
 
     def _where(self, region: Region, value: str, pointer: str) -> Where:
         """Where a value of a region stands: at its own bytes, or where the region begins if it is packed there."""
-        data, written = bytes(self._data[region.start : region.end]), spellings(value)
+        self._located += 1
+        written = spellings(value)
+        if region.end - region.start > _LARGE or self._located > _LOCATED:  # told to its region, which costs nothing
+            data = b""
+        else:
+            data = bytes(self._data[region.start : region.end])
         found = ((data.find(one), len(one)) for one in written)
-        at, length = next(((at, length) for at, length in found if at >= 0), (0, len(data)))
+        at, length = next(((at, length) for at, length in found if at >= 0), (0, region.end - region.start))
         locator = Locator(
             self._evidence,
             line=region.line or None,

@@ -9,6 +9,7 @@ import click
 from forensics.cli.options import Settings, shared
 from forensics.cli.output import note, show
 from forensics.cli.progress import working
+from forensics.cli.quoting import quoted
 
 _EPILOG = """\b
 Examples:
@@ -70,7 +71,7 @@ def command(
         show(saved.replayed.document(), settings)
         return REFUSED
     for one in saved.replayed.findings:
-        note(f"{one.code}: {one.message}", settings)
+        note(quoted(f"{one.code}: {one.message}"), settings)
     for path in keep_case(saved.case, to, Path(evidence) if with_evidence else None, force=force):
         note(f"wrote {path.name}", settings)
     show(saved.case, settings)

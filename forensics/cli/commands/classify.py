@@ -10,6 +10,7 @@ import click
 from forensics.cli.options import JUDGING, READING, Settings, shared
 from forensics.cli.output import show, write
 from forensics.cli.progress import working
+from forensics.cli.quoting import quoted
 from forensics.core.sanitise import one_line
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def complain(examination: Examination) -> int:
     for one in examination.examined:
         if one.error is not None:
             hint = f" ({one.error.hint})" if one.error.hint else ""
-            click.echo(f"Error: {one_line(f'{one.name}: {one.error.message}{hint}', 400)}", err=True)
+            click.echo(f"Error: {one_line(quoted(f'{one.name}: {one.error.message}{hint}'), 400)}", err=True)
     unread = any(one.error is not None for one in examination.examined)
     return _UNTOLD if unread or not examination.analyses else 0
 

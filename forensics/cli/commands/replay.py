@@ -9,6 +9,7 @@ import click
 from forensics.cli.options import Settings, shared
 from forensics.cli.output import note, show
 from forensics.cli.progress import working
+from forensics.cli.quoting import quoted
 
 _EPILOG = """\b
 Examples:
@@ -83,7 +84,9 @@ def command(evidence: str, trace_out: Path | None, *, force: bool, settings: Set
 
     check_outputs([] if trace_out is None else [trace_out], [evidence], force=force)
     with working(settings):
-        replayed = prepare(evidence, settings.options(), planned(asked)).run(say=lambda told: note(told, settings))
+        replayed = prepare(evidence, settings.options(), planned(asked)).run(
+            say=lambda told: note(quoted(told), settings)
+        )
         document = replayed.document()
     written = replayed.trace_out()
     if trace_out is not None and written is not None:

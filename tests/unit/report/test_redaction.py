@@ -1,0 +1,216 @@
+"""No output shows a secret, what comes out is read as what went in, and ids that link records stay."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from forensics import api
+from forensics.cli.program import program
+from forensics.core.secrets import NO_SECRETS, Secret, Secrets, fingerprint, key_of
+from forensics.report.redaction import Redactor
+from forensics.report.rows import Rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUOTED = 'Tr0ub4dor"&3'
+PLAIN = "9fKq2vLm-77x"
+KEY = b"k" * 32
+
+
+def redactor(*values: str, complete: bool = True) -> Redactor:
+    known = {value: Secret("password", "credential", fingerprint(value, KEY)) for value in values}
+    return Redactor([Secrets(KEY, known, complete=complete)])
+
+
+def name(value: str) -> str:
+    return f"secret:password:{fingerprint(value, KEY)}"
+
+
+@pytest.mark.parametrize("complete", [True, False])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "it is {} now",
+        "{}",
+        'x="{}"',
+        "a,{},b",
+        '[["X", "{}"]',  # broken JSON is a text
+        "ключ {} 鍵",
+    ],
+)
+def test_a_known_value_is_replaced_wherever_it_stands(text: str, *, complete: bool) -> None:
+    assert redactor(PLAIN, complete=complete).text(text.format(PLAIN)) == text.format(name(PLAIN))
+
+
+def test_json_in_a_text_stays_json() -> None:
+    text = json.dumps({"a": [f"say {QUOTED}"], "b": json.dumps({"c": QUOTED}), QUOTED: 1})
+    shown = json.loads(redactor(QUOTED).text(text))
+    assert shown == {"a": [f"say {name(QUOTED)}"], "b": json.dumps({"c": name(QUOTED)}, separators=(",", ":")),
+                     name(QUOTED): 1}  # fmt: skip
+
+
+def test_a_text_without_a_value_is_the_same_text() -> None:
+    text = '{ "spaced":  [1, 2] }'
+    assert redactor(PLAIN, complete=False).text(text) is text
+
+
+@pytest.mark.parametrize("kept", range(4, len(PLAIN)))
+def test_the_head_of_a_value_that_is_cut_off_is_replaced(kept: int) -> None:
+    assert redactor(PLAIN).text(f"it is {PLAIN[:kept]}…") == f"it is {name(PLAIN)}…"
+
+
+def test_a_shorter_value_is_part_of_no_longer_word() -> None:
+    assert redactor("12345678").text("id 912345678 and 12345678") == f"id 912345678 and {name('12345678')}"
+
+
+def test_a_word_and_a_short_value_are_replaced_by_their_place_only() -> None:
+    shown = redactor("postgres", "k9").value(
+        {"tool": "postgres_query", "url": "db://svc:postgres@h", "password": "k9."}
+    )
+    assert shown["tool"] == "postgres_query"
+    assert "svc:postgres@" not in shown["url"]
+
+
+def test_numbers_under_a_telling_name_are_replaced_and_others_stay() -> None:
+    shown = redactor("48213370").value({"pin_code": 48213370, "count": 3, "flags": [True, None, 1.5]})
+    assert shown == {"pin_code": name("48213370"), "count": 3, "flags": [True, None, 1.5]}
+
+
+def test_rows_that_are_made_when_asked_for_are_replaced_when_asked_for() -> None:
+    made: list[int] = []
+
+    def make(number: int) -> str:
+        made.append(number)
+        return f"{number} {PLAIN}"
+
+    class Document(msgspec.Struct, frozen=True):
+        rows: Rows[str]
+
+    shown = redactor(PLAIN).document(Document(Rows(3, make)))
+    assert made == []
+    assert shown.rows[1] == f"1 {name(PLAIN)}"
+    assert made == [1]
+
+
+def test_where_nothing_is_secret_nothing_is_done() -> None:
+    document = object()
+    assert Redactor([Secrets(complete=True)]).document(document) is document
+    assert Redactor([NO_SECRETS]).text("nothing here") == "nothing here"
+
+
+def test_a_value_that_no_evidence_holds_has_no_fingerprint() -> None:
+    assert Redactor().text("password=hunter2-X") == "password=secret:password:-"
+
+
+# fingerprints --------------------------------------------------------------------------------------------------------
+
+
+def test_the_key_follows_what_is_told_and_not_its_order() -> None:
+    assert key_of([b"a", b"b"]) == key_of([b"b", b"a", b"a"]) != key_of([b"a", b"c"])
+
+
+def test_a_fingerprint_differs_by_key_and_value() -> None:
+    found = {fingerprint(value, key) for value in ("a", "b") for key in (KEY, b"x" * 32)}
+    assert len(found) == 4
+    assert all(len(one) == 12 for one in found)
+
+
+# whole outputs -------------------------------------------------------------------------------------------------------
+
+
+def evidence(tmp_path: Path, **more: Any) -> Path:
+    minted = {"token": "sk_live_4eC39HqLyjWDarjtT1zdp7dc", "account": "acct_991"}
+    calls = [
+        {"id": "c1", "type": "function", "function": {"name": "create_account", "arguments": "{}"}},
+        {
+            "id": "c2",
+            "type": "function",
+            "function": {"name": "charge", "arguments": json.dumps({"key": minted["token"]})},
+        },
+    ]
+    messages = [
+        {"role": "user", "content": f"the password is: password={PLAIN}"},
+        {"role": "assistant", "content": None, "tool_calls": calls[:1]},
+        {"role": "tool", "tool_call_id": "c1", "content": json.dumps(minted)},
+        {"role": "assistant", "content": None, "tool_calls": calls[1:]},
+        {"role": "tool", "tool_call_id": "c2", "content": "ok"},
+        {"role": "assistant", "content": "done"},
+    ]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"messages": messages, **more}), "utf-8")
+    return path
+
+
+COMMANDS = (
+    "audit {}",
+    "audit {} --format json",
+    "inspect {}",
+    "inspect {} --format json",
+    "inspect {} --step 0",
+    "classify {}",
+    "graph {}",
+    "graph {} --to html",
+    "graph {} --to svg",
+    "explain {} 4",
+    "match {} {}",
+    "match {} {} --format json",
+    "compare {} {} --format json",
+    "report {}",
+    "policy draft {}",
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_shows_a_secret_unless_it_is_asked_to(tmp_path: Path, command: str) -> None:
+    path = evidence(tmp_path)
+    result = CliRunner().invoke(program, command.replace("{}", str(path)).split())
+    assert result.exit_code in {0, 1}, result.output
+    for value in (PLAIN, "sk_live_4eC39HqLyjWDarjtT1zdp7dc"):
+        assert value not in result.output
+        assert value[:12] not in result.output
+
+
+def test_no_redact_shows_everything(tmp_path: Path) -> None:
+    result = CliRunner().invoke(program, ["inspect", str(evidence(tmp_path)), "--no-redact", "--format", "json"])
+    assert PLAIN in result.output
+    assert "secret:stripe-key:" in result.output  # a finding never shows a value
+
+
+def test_a_secret_that_is_a_handle_keeps_its_way_under_its_name(tmp_path: Path) -> None:
+    audit = api.examine(evidence(tmp_path)).audit()
+    (trace,) = audit.traces
+    handle = next(h for h in trace.handles if h.value.startswith("secret:stripe-key:"))
+    assert [use.role for use in handle.uses if use.role == "argument"]
+    assert handle.value in str(trace.calls[1].arguments)
+    assert handle.value in trace.calls[0].minted
+    assert "acct_991" in {h.value for h in trace.handles}
+
+
+def test_an_error_that_quotes_a_secret_does_not_show_it(tmp_path: Path) -> None:
+    wanted = "sk_live_4eC39HqLyjWDarjtT1zdp7dc"
+    result = CliRunner().invoke(program, ["audit", str(evidence(tmp_path)), "--trace", wanted])
+    assert result.exit_code == 2
+    assert wanted not in result.output
+    assert "secret:stripe-key:-" in result.output
+
+
+def test_one_run_has_the_same_fingerprints_however_it_is_written(tmp_path: Path) -> None:
+    path = evidence(tmp_path)
+    first = api.examine(path).audit()
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")), indent=4), "utf-8")
+    second = api.examine(path).audit()
+    assert [f.message for f in first.findings] == [f.message for f in second.findings]
+    other = api.examine(evidence(tmp_path, note=f"password={PLAIN}2 too")).audit()
+    assert {f.message for f in other.findings if f.code == "secret"}.isdisjoint({f.message for f in first.findings})
+
+
+def test_an_endless_run_of_letters_takes_no_long_time() -> None:
+    hide = redactor(PLAIN, complete=False)
+    for unit in ("a", "sk-", "password=", "x@", "://a:", "eyJ", "QUJD", "%25", '{"a":', PLAIN, "…"):
+        hide.text((unit * 40_000)[:100_000])
