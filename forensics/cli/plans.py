@@ -81,7 +81,11 @@ def _modifications(asked: Mapping[str, Any]) -> Modifications:
 
     pairs = [_pair(text, "--set", "KEY=VALUE") for text in asked["settings_"]]
     settings = {name: _value(told) for name, told in pairs}
-    return Modifications(prompt=asked["set_prompt"], input=asked["set_input"], settings=settings)
+    changed = [_pair(text, "--set-state", "POINTER=JSON") for text in asked.get("set_state", ())]
+    if changed and asked.get("fork") is None:
+        raise click.UsageError("--set-state needs --fork STEP: a state is changed at a step")
+    state = {pointer: _value(told) for pointer, told in changed}
+    return Modifications(prompt=asked["set_prompt"], input=asked["set_input"], settings=settings, state=state)
 
 
 def _value(text: str) -> Any:

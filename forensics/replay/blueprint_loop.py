@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from forensics.core.pointers import pointer_tokens
 from forensics.replay import frames
 
 if TYPE_CHECKING:
@@ -33,13 +34,14 @@ class Before(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Fork(msgspec.Struct, frozen=True):
-    """Changes that count from a turn on: texts by the role of the message that they stand in for, and the settings of
-    the model.
+    """Changes that count from a turn on: texts by the role of the message that they stand in for, the settings of the
+    model, and values of the state (the messages that the model has been shown by then) by JSON Pointer.
     """
 
     turn: int
     texts: tuple[tuple[str, Any], ...]
     settings: dict[str, Any]
+    state: dict[str, Any] = {}
 
 
 class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +64,10 @@ class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
 
 class TurnLimitReached(Exception):  # noqa: N818 - how the agent ended, as its configuration says
     """The agent took as many turns as its configuration allows."""
+
+
+class NoSuchState(Exception):  # noqa: N818 - as above
+    """The state of the agent has nothing at a pointer that the plan changes."""
 
 
 class GuardrailBlocked(Exception):  # noqa: N818 - as above
@@ -125,9 +131,13 @@ class _Loop:
     def _fork(self) -> None:
         """Where the plan leaves the record, the model is shown the history with the changes, whole."""
         fork = self.blueprint.fork
-        if fork is not None and self.turn == fork.turn and (fork.texts or fork.settings != self.settings):
-            for role, text in fork.texts:
-                put(self.messages, role, text)
+        if fork is None or self.turn != fork.turn:
+            return
+        for role, text in fork.texts:
+            put(self.messages, role, text)
+        for pointer, value in fork.state.items():
+            set_at({"messages": self.messages}, pointer, value)
+        if fork.texts or fork.state or fork.settings != self.settings:
             self.settings, self.sent = fork.settings, 0
 
     def _ask(self) -> Any:
@@ -167,3 +177,16 @@ def put(messages: list[dict[str, Any]], role: str, content: Any) -> None:
         messages[places[-1 if role == "user" else 0]] = {"role": role, "content": content}
     else:
         messages.insert(0 if role == "system" else len(messages), {"role": role, "content": content})
+
+
+def set_at(value: Any, pointer: str, new: Any) -> None:
+    """Put another value at a JSON Pointer, in place. Raises NoSuchState where nothing stands there."""
+    try:
+        *way, last = pointer_tokens(pointer) or ("",)
+        for token in way:
+            value = value[int(token)] if isinstance(value, list) else value[token]
+        place: Any = int(last) if isinstance(value, list) else last
+        value[place]
+        value[place] = new
+    except (LookupError, TypeError, ValueError):
+        raise NoSuchState(f"nothing stands at {pointer}") from None

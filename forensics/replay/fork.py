@@ -24,6 +24,8 @@ def fork_turn(plan: Plan, trace: Trace, script: Script) -> int:
     only at its start.
     """
     if plan.fork is None:
+        if plan.modifications.state:
+            raise ConfigurationError("a changed state needs a step at which it is changed", hint="name it with --fork")
         return 0
     if not 0 <= plan.fork < len(trace):
         message = f"there is no step {plan.fork} to fork at: the steps are 0 to {len(trace) - 1}"

@@ -22,7 +22,7 @@ def modified(blueprint: Blueprint, wanted: Modifications, forks_at: int = 0) -> 
         (role, text) for role, text in (("system", wanted.prompt), ("user", wanted.input)) if text is not None
     )
     if forks_at:
-        return msgspec.structs.replace(blueprint, fork=Fork(forks_at, changes, settings))
+        return msgspec.structs.replace(blueprint, fork=Fork(forks_at, changes, settings, wanted.state))
     first, *others = blueprint.before
     messages = list(first.messages)
     for role, text in changes:

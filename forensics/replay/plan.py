@@ -56,7 +56,7 @@ class Override(msgspec.Struct, frozen=True):
 
 class Modifications(msgspec.Struct, frozen=True, kw_only=True):
     """What is changed of the recorded run: its system prompt, its input, settings of its model by name, and values of
-    its state by JSON Pointer (where the record holds checkpoints).
+    its state by JSON Pointer, which needs a fork: `/messages` are those that its model has been shown by then.
     """
 
     prompt: str | None = None

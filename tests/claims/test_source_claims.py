@@ -289,6 +289,13 @@ def test_a_fork_goes_on_from_its_step(rerun: Rerun) -> None:
     assert dispositions(rerun(SAMPLES / "pager.db", *options)) == ["injected", "injected", "overridden"]
 
 
+def test_a_state_is_changed_at_a_fork(rerun: Rerun, model: Model) -> None:
+    options = ("--mode", "live", "--endpoint", model.url, "--fork", "5", "--set-state", '/messages/3/content="lost"')
+    document = rerun(shipping(), *options)
+    assert model.asked[0]["messages"][3]["content"] == "lost"
+    assert document["plan"]["changes"] == ["state/messages/3/content"]
+
+
 @pytest.mark.parametrize("kind", ["chain", "swarm", "supervisor"])
 def test_a_run_of_several_agents_is_refused(rerun: Rerun, kind: str) -> None:
     run = shipping()

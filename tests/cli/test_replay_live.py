@@ -131,10 +131,29 @@ def test_a_fork_goes_on_from_a_step_with_the_change(models: Any) -> None:
     assert code == 1
 
 
-@pytest.mark.parametrize("options", [("--mode", "live"), ("--endpoint", "http://127.0.0.1:9/v1")])
+@pytest.mark.parametrize(
+    "options", [("--mode", "live"), ("--endpoint", "http://127.0.0.1:9/v1"), ("--set-state", "/messages/0=1")]
+)
 def test_a_model_is_asked_by_name_alone(options: tuple[str, ...]) -> None:
     ended = CliRunner().invoke(program, ["replay", str(SAMPLES / "pager.db"), "--policy", "inject", *options])
     assert ended.exit_code == 2
+
+
+def test_a_state_is_changed_at_the_fork(models: Any) -> None:
+    model = models(says("All is well."))
+    changed = json.dumps('{"status": "paged", "id": "pg_1"}')
+    options = ("--mode", "live", "--fork", "8", "--set-state", f"/messages/5/content={changed}")
+    _, document, _ = replay(model, *options)
+    assert model.asked[0]["messages"][5]["content"] == '{"status": "paged", "id": "pg_1"}'
+    assert document["plan"]["changes"] == ["state/messages/5/content"]
+    assert document["output"]["new"] == "All is well."
+
+
+def test_a_state_that_is_not_there_is_told(models: Any) -> None:
+    model = models(says("All is well."))
+    code, document, _ = replay(model, "--mode", "live", "--fork", "8", "--set-state", "/messages/50/content=1")
+    assert (code, document["agent_error"]) == (1, "NoSuchState: nothing stands at /messages/50/content")
+    assert model.asked == []
 
 
 def test_a_fork_beyond_the_run_is_told() -> None:

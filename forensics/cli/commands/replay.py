@@ -41,6 +41,9 @@ Exit codes:
 )
 @click.option("--set-prompt", metavar="TEXT", help="Another system prompt.")
 @click.option("--set-input", metavar="TEXT", help="Another input.")
+@click.option(
+    "--set-state", metavar="POINTER=JSON", multiple=True, help="Another value in the state at --fork. Repeatable."
+)
 @click.option("--set", "settings_", metavar="KEY=VALUE", multiple=True, help="A setting of the model. Repeatable.")
 @click.option("--stub", metavar="NAME=JSON", multiple=True, help="A result for a tool; repeated for one, call by call.")
 @click.option(
