@@ -29,7 +29,7 @@ _HERE = "forensics.report.incident"
 
 FORMS: dict[str, Form] = {
     "html": Form(".html", "forensics.report.html.report", "report_html"),
-    "md": Form(".md", f"{_HERE}.markdown", "markdown"),
+    "md": Form(".md", f"{_HERE}.markdown.ticket", "markdown"),
     "json": Form(".json", "forensics.report.jsonout", "json_bytes"),
     "sarif": Form(".sarif", f"{_HERE}.sarif", "sarif"),
     "csv": Form(".csv", f"{_HERE}.tables", "csv_timeline"),

@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 import forensics
 from forensics.report.incident.compose import ReportOptions
 from forensics.report.incident.content import Level
+from forensics.report.incident.markdown.ticket import markdown
 from forensics.report.jsonout import json_bytes
 from forensics.report.schemas import schema
 
@@ -229,3 +230,19 @@ def test_a_fingerprint_of_a_finding_holds_no_secret_and_knows_a_longer_log(tmp_p
     assert {code: again[code] for code in first if code != "incomplete_run"} == {
         code: print_ for code, print_ in first.items() if code != "incomplete_run"
     }
+
+
+def test_the_markdown_of_many_runs_fits_into_a_ticket(tmp_path: Path) -> None:
+    for number in range(60):
+        source = SAMPLES[number % len(SAMPLES)]
+        (tmp_path / f"{number}-{source.name}").write_bytes(source.read_bytes())
+    document = forensics.examine(tmp_path).report()
+    said = markdown(document).decode("utf-8")
+    assert len(said) <= 65_536
+    assert f"more of {len(document.traces)} traces" in said
+    assert all(f"`{rule.code}`" in said for rule in document.findings.rules)
+    assert [line for line in said.splitlines() if line.startswith("## ")] == [
+        line
+        for line in markdown(forensics.examine(SAMPLES[0]).report()).decode().splitlines()
+        if line.startswith("## ")
+    ]
