@@ -329,3 +329,15 @@ def test_secrets_of_the_record_stand_in_no_case_and_no_failure(
     assert save("--name", "plain", "--no-redact", evidence=trace).exit_code == 0
     assert key in (folder / "cases" / "cases.jsonl").read_text()
     assert run("--evidence", str(folder / "elsewhere")).exit_code == 0
+
+
+def test_the_policy_of_a_case_is_not_that_of_a_configuration_file(
+    save: Callable[..., Result], run: Callable[..., Result], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save("--with-evidence")
+    (folder / "home").mkdir()
+    (folder / "home" / "forensics.toml").write_text('policy = "strict"\n')
+    monkeypatch.chdir(folder / "home")
+    assert run().exit_code == 0
+    refused = run("--policy", "strict", "--format", "json")
+    assert (refused.exit_code, {row["result"] for row in rows(refused)}) == (1, {"refused"})

@@ -45,7 +45,8 @@ Exit codes:
     metavar="FILE",
     help="The document of an earlier run: what failed there alike is known.",
 )
-@shared("rules", "policy", "as_of", "limit")
+@click.option("--policy", metavar="strict|inject|PATH", help="The policy of the reruns.  [default: that of each case]")
+@shared("rules", "as_of", "limit")
 def command(  # noqa: PLR0917 - as click hands its options over
     cases: Path,
     agent: str | None,
@@ -53,6 +54,7 @@ def command(  # noqa: PLR0917 - as click hands its options over
     path: tuple[str, ...],
     places: tuple[Path, ...],
     baseline: Path | None,
+    policy: str | None,
     settings: Settings,
 ) -> int:
     """Rerun every case of a file, free of charge.
@@ -67,7 +69,7 @@ def command(  # noqa: PLR0917 - as click hands its options over
     before = None if baseline is None else read_baseline(baseline)
     with working(settings):
         code = handed_in(agent, tool, path)
-        setup = Setup(**code, evidence=places, options=settings.options())
+        setup = Setup(**code, evidence=places, options=settings._replace(policy=policy).options())
         document = run_cases(cases, setup, before)
     show(document, settings)
     return cases_exit_code(document)
