@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from forensics.analysis.reruns import HELD
 from forensics.core.classes import ClassEvidence, Source, Stability, Tier
 from forensics.core.jsonvalue import canonical, decode, unfold
+from forensics.core.rpc_errors import error_in
 from forensics.core.trace import Outcome
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Agreements:
         tools: set[ToolKey] = set()
         for call in analysis.trace.calls:
             key = (call.tool, call.server)
-            if call.result is not None and _was_run(call) and self._is_new(call, key):
+            if _gave_a_result(call) and self._is_new(call, key):
                 self._compare(key, _digest(call.arguments), _digest(call.result))
                 tools.add(key)
         for key in tools:
@@ -86,8 +87,10 @@ class Agreements:
             yield ClassEvidence(Source.BEHAVIOUR, Tier.CLAIMED, says, result=Stability.STABLE, rule="behaviour.agreed")
 
 
-def _was_run(call: Call) -> bool:
-    return call.outcome is Outcome.RECORDED and not call.blocks and call.disposition not in _HELD
+def _gave_a_result(call: Call) -> bool:
+    """Whether a call was run and what is recorded of it is its result; an error is none."""
+    ran = call.outcome is Outcome.RECORDED and not call.blocks and call.disposition not in _HELD
+    return ran and call.result is not None and error_in(unfold(decode(call.result).value)) is None
 
 
 def agreements(analyses: Iterable[TraceAnalysis]) -> Agreements:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from forensics.core.jsonvalue import unfold
+from forensics.core.rpc_errors import answered
 
 _TELLS = frozenset(
     {"detail", "details", "err", "error", "error_description", "error_message", "errors", "message", "msg", "reason"}
@@ -46,8 +47,8 @@ _MOST_MEMBERS = 16
 
 
 def says_it_failed(result: object) -> bool:
-    """Whether a result is the envelope of an error, as it stands or inside the frame of an MCP result."""
-    return any(_is_error(view) for view in _views(unfold(result)))
+    """Whether a result is the envelope of an error, as it stands or inside a JSON-RPC response or an MCP result."""
+    return any(_is_error(view) for view in _views(answered(unfold(result))))
 
 
 def _views(value: object) -> Iterator[Mapping[str, object]]:

@@ -10,6 +10,8 @@ from forensics.core.classes import ClassEvidence, Source, Tier
 from forensics.core.rpc_errors import RpcEnd, error_in
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from forensics.core.evidence import Locator
 
 _SAYS = {
@@ -22,10 +24,14 @@ _SAYS = {
 }
 
 
-def error_evidence(result: object, locator: Locator | None = None) -> ClassEvidence | None:
-    """What the result of a call says where it is an error (`rpc_errors`); None for any other."""
+def error_evidence(result: object, place: Callable[[], Locator] | None = None) -> ClassEvidence | None:
+    """What the result of a call, which stands at that place, says where it is an error (`rpc_errors`); None for any
+    other.
+    """
     error = error_in(result)
     if error is None:
         return None
     name, says = _SAYS[error.end]
-    return ClassEvidence(Source.BEHAVIOUR, Tier.PACK, says, rule=f"behaviour.{name}", locator=locator)
+    return ClassEvidence(
+        Source.BEHAVIOUR, Tier.PACK, says, rule=f"behaviour.{name}", locator=place() if place else None
+    )

@@ -43,7 +43,6 @@ Evidence = tuple[ClassEvidence, ...]
 _DIGITS_AS_ZEROS = bytes.maketrans(b"0123456789", b"0" * 10)
 _NAMED = 8
 _DIGEST = 16  # bytes: enough for no two to be equal by chance or on purpose
-_ERRORS = frozenset({Outcome.FAILED, Outcome.DENIED, Outcome.INDETERMINATE})
 _ESCAPED_DIGIT = b"\\u003"
 _LONG_NUMBER = b"0" * len(str(SAFE_INTEGER))
 
@@ -217,21 +216,18 @@ class _Surveyor:
         if isinstance(arguments, str) and not call.freeform and not call.blocks and _is_no_json(arguments):
             self.texts.append(call.step)
         alike = self.arguments.add(canonical(arguments))
-        if payload is None or result is None or call.outcome is not Outcome.RECORDED:
-            return self._unanswered(tool, call, arguments, result)
-        self.failed[call.row] = says_it_failed(result)
+        ended = payload is not None and result is not None and call.outcome is Outcome.RECORDED
+        self.failed[call.row] = ended and says_it_failed(result)
+        error = None if payload is None else error_evidence(result, lambda: self._place(call))
+        if error is not None:
+            return tool.classify(tool.calls.heard(arguments, result), arguments, error)
+        if not ended:
+            return tool.classify(tool.calls.heard(arguments), arguments)
         heard = tool.calls.heard(arguments, result)
         before = self._answered_before(call.row, alike, key)
         if before == call.row or self._has_result(before, result):
             return tool.classify(heard, arguments)
         return tool.classify(heard, arguments, self._changed(self.trace.calls[before], call))
-
-    def _unanswered(self, tool: _Tool, call: Call, arguments: object, result: object) -> int:
-        """The class of a call without a result; what it got for one is the error, where that is recorded."""
-        error = error_evidence(result, self._place(call)) if call.outcome in _ERRORS else None
-        if error is None:
-            return tool.classify(tool.calls.heard(arguments), arguments)
-        return tool.classify(tool.calls.heard(arguments, result), arguments, error)
 
     def _answered_before(self, row: int, alike: int, key: ToolKey) -> int:
         """The first call of that tool with arguments of that number that has an answer: perhaps the one that asks."""

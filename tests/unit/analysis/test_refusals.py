@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from forensics.analysis.argue import argue
-from forensics.analysis.inventory import classify_calls
+from forensics.analysis.inband import says_it_failed
+from forensics.analysis.inventory import classify_calls, classify_traces
 from forensics.analysis.inventory_files import read_calls
 from forensics.api import examine
 from forensics.core.classes import Classification, Effect, Source, Stability
@@ -17,6 +18,8 @@ from forensics.rules import load_rules
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from forensics.analysis.run import TraceAnalysis
 
 RULES = load_rules()
 POLICY = Policy(name="p", base=BasePolicy.STRICT, digest="sha256:p")
@@ -65,6 +68,37 @@ def test_what_a_response_holds_is_looked_at() -> None:
 def test_only_what_would_write_is_told_that_the_thing_is_there() -> None:
     assert classified(EXISTS).effect is Effect.REPEATING
     assert classified({**EXISTS, "isError": False}).effect is Effect.UNKNOWN
+
+
+def run(tmp_path: Path, *results: Any) -> TraceAnalysis:
+    """A run in a format that has no mark for errors: one call of a tool for each result."""
+    events: list[dict[str, Any]] = [{"type": "user", "text": "go"}]
+    for n, result in enumerate(results):
+        events.append({"type": "tool_call", "call_id": f"c{n}", "name": "get_user", "args": {"id": 1}})
+        events.append({"type": "tool_result", "call_id": f"c{n}", "result": result})
+    path = tmp_path / "events.jsonl"
+    path.write_text("\n".join(map(json.dumps, events)), encoding="utf-8")
+    (analysis,) = examine(path).analyses
+    return analysis
+
+
+def test_an_error_agrees_with_nothing_and_changes_nothing(tmp_path: Path) -> None:
+    error = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "no"}}
+    user = {"name": "ann"}
+    first, second, third = run(tmp_path, error, user, error).calls
+    assert rules_of(first) == rules_of(third) == ["behaviour.refused"]
+    assert rules_of(second) == []
+    for results, says in (((error, error), []), ((user, error), []), ((user, user), ["behaviour.agreed"])):
+        (tool,) = classify_traces([run(tmp_path, *results)])
+        agreed = [rule for rule in rules_of(tool.classification) if rule != "behaviour.refused"]
+        assert agreed == says
+
+
+def test_a_response_with_an_error_says_that_the_call_failed() -> None:
+    error = {"code": -32000, "message": "down"}
+    assert says_it_failed({"jsonrpc": "2.0", "id": 1, "error": error})
+    assert says_it_failed('{"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": "down"}}')
+    assert not says_it_failed({"jsonrpc": "2.0", "id": 1, "result": {"state": "failed", "job": 7}})
 
 
 def test_the_errors_in_a_trace_are_looked_at_too(tmp_path: Path) -> None:
