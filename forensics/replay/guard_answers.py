@@ -74,6 +74,7 @@ class GuardAnswers:
             one = self._trace.step(self._judged[lane].pop(0))
             said = None if one.payload is None else decode(one.payload).value
             if one.kind is StepKind.MODEL:
+                self._course.waiting.aside()
                 yield Turned(agent=one.agent, answer=ModelAnswer(text=said, model=one.name or None), step=one.index)
             elif one.kind is not StepKind.ERROR:
                 yield Told(one.kind, one.agent, said)

@@ -34,9 +34,17 @@ class Told(msgspec.Struct, frozen=True):
 
 
 class Earlier(msgspec.Struct, frozen=True):
-    """A rebuilt agent was shown what its model said, or was given, before the run: a step of the recorded trace."""
+    """A rebuilt agent was shown what its model said before the run, or what a call returned: a step of the recorded
+    trace, what it says, the calls that it asks for (name, arguments, id), and of a result the tool and the call's id.
+    """
 
     step: int
+    kind: StepKind
+    agent: str
+    value: Any
+    calls: tuple[tuple[str, Any, str | None], ...] = ()
+    tool: str = ""
+    call_id: str | None = None
 
 
 class Turned(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ import msgspec
 from forensics.core.jsonvalue import strict_value, value_of
 from forensics.core.trace import StepKind
 from forensics.replay.guards import says_passed
-from forensics.replay.log import Called, Disposition, GuardedBy, Told, Turned
+from forensics.replay.log import Called, Disposition, Earlier, GuardedBy, Told, Turned
 from forensics.replay.plan import Plan
 
 if TYPE_CHECKING:
@@ -104,6 +104,8 @@ class _Log:
             self._told(entry.kind, entry.value, entry.agent)
         elif isinstance(entry, Turned):
             self._turn(entry)
+        elif isinstance(entry, Earlier):
+            self._earlier(entry)
         elif isinstance(entry, Called):
             self._called(entry)
         elif isinstance(entry, GuardedBy):
@@ -133,6 +135,16 @@ class _Log:
         if recorded is not None and says_passed(recorded) is entry.passed:
             return value_of(recorded)
         return {"name": entry.name, "result": "pass" if entry.passed else "block"}
+
+    def _earlier(self, entry: Earlier) -> None:
+        """What the model said before the run, with the calls that it asked for, or what one of them returned."""
+        if entry.kind is StepKind.TOOL_RESULT:
+            told = {"call_id": entry.call_id, "name": entry.tool, "result": entry.value}
+            self._add("tool_result", told, entry.agent)
+            return
+        self._add("model", {"text": entry.value, "served": "recorded"}, entry.agent)
+        for name, arguments, call_id in entry.calls:
+            self._call(call_id or f"asked-{len(self.lines)}", name, arguments, entry.agent)
 
     def _turn(self, entry: Turned) -> None:
         """The turn, then each call that it asks for, in that order, whatever becomes of it."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from forensics.replay.guard_answers import GuardAnswers
     from forensics.replay.ports import Answerer, ModelAnswer
     from forensics.replay.recorded_answers import RecordedAnswers
-    from forensics.replay.script import RecordedTurn
+    from forensics.replay.script import RecordedTurn, Shown
     from forensics.replay.setting import Course, Setting
 
 _SHOWN_ELSEWHERE = frozenset({StepKind.TOOL_RESULT, StepKind.MODEL})
@@ -139,10 +139,25 @@ class TurnAnswers:
             return told
         steps = [one.step for one in recorded.shown if one.kind not in _SHOWN_ELSEWHERE]
         placed = list(zip(steps if len(steps) == len(told) else [-1] * len(told), told, strict=True))
-        before = [(one.step, Earlier(one.step)) for one in recorded.shown if one.earlier]
+        before = [(one.step, self._earlier(one)) for one in recorded.shown if one.earlier]
         return [
             entry for _, entry in sorted((*placed, *before, *self._beside(recorded.beside)), key=lambda one: one[0])
         ]
+
+    def _earlier(self, one: Shown) -> Earlier:
+        """What was said or returned before the run."""
+        trace = self._setting.analysis.trace
+        row = trace.step(one.step).call if one.kind is StepKind.TOOL_RESULT else None
+        call = None if row is None else trace.calls[row]
+        return Earlier(
+            one.step,
+            one.kind,
+            self._setting.lane,
+            one.value,
+            one.calls,
+            "" if call is None else call.tool,
+            None if call is None else call.recorded_id,
+        )
 
     def _beside(self, steps: Sequence[int], *, last: bool = False) -> Iterator[tuple[int, Entry]]:
         """What the record holds beside a turn and no port gives, each with its step: approvals, decisions of

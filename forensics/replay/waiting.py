@@ -23,6 +23,10 @@ class Waiting:
         self._calls = [(self.turns, index, call) for index, call in enumerate(answer.calls)]
         self.turns += 1
 
+    def aside(self) -> None:
+        """Another model has answered, a guardrail's: that is a turn of the log, and asks for no call."""
+        self.turns += 1
+
     def take(self, said: CallTool) -> tuple[int, int]:
         """Turn and index of a call: by its id, else by what it says, else by its tool; -1 and a number of its own for
         one that no turn asked for.

@@ -12,8 +12,12 @@ import pytest
 
 from forensics.api import Options
 from forensics.api_replay import prepare
+from forensics.errors import InjectionMissError
 from forensics.replay.inline import here
 from forensics.replay.plan import Code, Modifications, Plan, Stub
+from forensics.replay.ports import ModelRequest
+from forensics.replay.recorded_answers import RecordedAnswers
+from forensics.replay.script import RecordedTurn, Script
 from tests.unit.replay import agents
 
 if TYPE_CHECKING:
@@ -358,3 +362,57 @@ def test_a_user_who_goes_on_is_heard_in_the_next_input(rerun: Callable[..., Repl
 
     document = rerun(talking, evidence=write("log.jsonl", rows)).document()
     assert document.output.new == [["go", "one"], ["more", "two"]]
+
+
+def test_each_agent_is_given_its_own_answers() -> None:
+    said = (("a", "a one"), ("b", "b one"), ("a", "a two"))
+    turns = tuple(
+        RecordedTurn(number=n, lane=lane, step=n, model="", shown=(), text=text, calls=())
+        for n, (lane, text) in enumerate(said)
+    )
+    answers = RecordedAnswers(Script(turns, ()), Modifications())
+    lanes = ("b", "a", None)
+    assert [answers.answer(ModelRequest(lane=lane)).text for lane in lanes] == ["b one", "a one", "a two"]
+    with pytest.raises(InjectionMissError):
+        answers.answer(ModelRequest(lane="b"))
+
+
+def test_what_was_said_before_the_run_is_shown_and_told(write: Any) -> None:
+    calls = [{"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Paris"}'}}]
+    history = [
+        {"role": "user", "content": "Weather?"},
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "c1", "content": "rainy"},
+    ]
+    body = {
+        "resourceSpans": [
+            {
+                "scopeSpans": [
+                    {
+                        "spans": [
+                            {
+                                "traceId": "1" * 32,
+                                "spanId": "2" * 16,
+                                "name": "chat",
+                                "startTimeUnixNano": "1",
+                                "endTimeUnixNano": "2",
+                                "attributes": [
+                                    {"key": key, "value": {"stringValue": value}}
+                                    for key, value in (
+                                        ("gen_ai.operation.name", "chat"),
+                                        ("gen_ai.request.messages", json.dumps(history)),
+                                        ("gen_ai.response.content", "It rains."),
+                                    )
+                                ],
+                            }
+                        ]
+                    }
+                ]
+            }
+        ]
+    }
+    document = blueprint(write("otlp.json", json.dumps(body)))
+    assert document.comparison is not None
+    assert document.comparison.result == "identical"
+    assert [turn.text for turn in document.model_calls] == ["It rains."]
+    assert document.calls == []
