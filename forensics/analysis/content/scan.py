@@ -37,6 +37,7 @@ _PARSED = 20_000  # regions; what fires beyond is judged as text, which costs le
 _MORE = re.compile(rb"[:/%=+\\]")
 _LOCATED = 50_000  # values that are told to their own bytes
 _LARGE = _BLOCK = 1 << 20
+_HEADER = 100  # bytes: the header of a database holds some that no text has
 
 
 class Fired(NamedTuple):
@@ -66,6 +67,7 @@ class _Scan:
         self._evidence = evidence
         self._data = data
         self._noted = noted
+        self._binary = not self.regions.structured and _is_binary(bytes(data[:_HEADER]))
         self._seen: dict[bytes, tuple[str, ...]] = {}
         self._parsed = self._located = 0
 
@@ -131,7 +133,8 @@ class _Scan:
             where = self._where(region, span.packed or span.value, field.pointer + span.pointer)
             self._noted.secret(span, where)
             found.append(span.value)
-        for code, what in () if not region.is_json and _is_binary(text) else acting(text):
+        no_text = not region.is_json and (self._binary or _is_binary(text))
+        for code, what in () if no_text else acting(text):
             shown = what.decode("utf-8", "replace")
             self._noted.acting(code, shown, self._where(region, field.text[:_CONTEXT], field.pointer))
         return tuple(found)
@@ -148,7 +151,7 @@ class _Scan:
         at, length = next(((at, length) for at, length in found if at >= 0), (0, region.end - region.start))
         locator = Locator(
             self._evidence,
-            line=region.line or None,
+            line=None if self._binary else region.line or None,
             offset=region.start + at,
             length=length,
             pointer=(pointer or None) if region.is_json else None,

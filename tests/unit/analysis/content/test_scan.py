@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,10 +13,9 @@ from forensics import api
 from forensics.core.pointers import pointer_tokens
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from forensics.report.documents import AuditDocument, FindingRow
 
+SAMPLES = Path(__file__).resolve().parents[4] / "samples"
 KEY = "sk-A1b2C3d4E5f6G7h8I9j0K1l2"
 TURNS = [
     {"role": "user", "content": "go"},
@@ -169,3 +169,9 @@ def test_an_id_that_is_no_file_name_is_told(tmp_path: Path, trace_id: str, why: 
 @pytest.mark.parametrize("trace_id", ["trace-1", "run.2026-11-13", "a/b", "con-1"])
 def test_other_ids_are_not(tmp_path: Path, trace_id: str) -> None:
     assert not of(audited(tmp_path, TURNS, trace_id=trace_id), "unsafe_identifier")
+
+
+@pytest.mark.parametrize("sample", ["crash.db", "pager.db", "pager.langgraph.db", "readonly.db"])
+def test_the_pages_of_a_database_are_no_text(sample: str) -> None:
+    """What parts the records of a database drives no terminal; its rows are looked through as steps."""
+    assert not of(api.examine(SAMPLES / sample).audit(), "control_sequence")
