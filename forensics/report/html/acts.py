@@ -15,6 +15,7 @@ from forensics.report.html.parts import (
     section,
     statement,
     table,
+    unread,
 )
 from forensics.report.html.words import AGAIN, fit, known, named, step, steps, tool
 from forensics.report.markup import Markup, el, join, quoted
@@ -46,6 +47,7 @@ def effects(document: ReportDocument) -> Markup:
         "effects",
         "What took effect",
         el("p", statement(part.statement)),
+        unread(document),
         None
         if not part.rows
         else el("p", "Outcomes: ", ", ".join(f"{one.count:,} {one.what}" for one in counted), "."),

@@ -18,6 +18,7 @@ from forensics.report.html.parts import (
     shares,
     statement,
     table,
+    unread,
 )
 from forensics.report.html.words import known, named, steps, tool
 from forensics.report.markup import Markup, el, join, quoted
@@ -54,23 +55,12 @@ def findings(document: ReportDocument) -> Markup:
         "findings",
         "Findings",
         el("p", f"{len(part.rows):,} findings: {counted}." if part.rows else "Nothing was found in what was read."),
-        _unread(document),
+        unread(document),
         *_compared(part),
         table("Findings", _FINDINGS, (_finding(document, one) for one in part.rows[:FULL])) if part.rows else None,
         brief_table("Further findings", _FURTHER, [_further(one) for one in part.rows[FULL:]]),
         el("h3", "What the codes mean") if part.rules else None,
         *map(_rule, part.rules),
-    )
-
-
-def _unread(document: ReportDocument) -> Markup | None:
-    """No finding about what was not read must not look like a clean one."""
-    inputs = document.custody.inputs
-    unread = sum(one.status == "refused" for one in inputs)
-    return (
-        el("p", f"{unread:,} of {len(inputs):,} inputs could not be read: nothing is known of them.")
-        if unread
-        else None
     )
 
 
@@ -140,6 +130,7 @@ def oversight(document: ReportDocument) -> Markup:
         "oversight",
         "Approvals",
         el("p", statement(part.statement)),
+        unread(document),
         table("Approvals", _APPROVALS, rows) if part.approvals else None,
     )
 

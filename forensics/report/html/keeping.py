@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.report.html.parts import facts, folded, places, row, section, share, statement, table
+from forensics.report.html.parts import facts, folded, places, row, section, share, statement, table, unread
 from forensics.report.html.words import named, steps
 from forensics.report.markup import Markup, el, join, quoted
 
@@ -71,6 +71,7 @@ def privacy(document: ReportDocument) -> Markup:
         "privacy",
         "Secrets and personal data",
         el("p", statement(part.statement)),
+        unread(document),
         el("p", f"Texts: {level}{redacted}; {share(part.withheld)}."),
         table("Secrets", _SECRETS, rows) if part.secrets else None,
     )

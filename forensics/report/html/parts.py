@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from forensics.report.documents import EvidenceRow, Place
-    from forensics.report.incident.documents import Share, Statement
+    from forensics.report.incident.documents import ReportDocument, Share, Statement
     from forensics.report.markup import Child
 
 _PLACES = 5  # named with one statement
@@ -117,6 +117,14 @@ def places(found: Sequence[Place], evidence: Sequence[EvidenceRow]) -> Markup | 
 def place(one: Place, evidence: Sequence[EvidenceRow]) -> Markup:
     """One place with the name of its evidence."""
     return join(quoted(named(evidence[one.evidence].name)), ", ", where(one))
+
+
+def unread(document: ReportDocument) -> Markup | None:
+    """How many inputs were not read: to find nothing in them must not look clean. None where all were."""
+    inputs = document.custody.inputs
+    count = sum(one.status == "refused" for one in inputs)
+    told = f"{count:,} of {len(inputs):,} inputs could not be read: nothing is known of them."
+    return el("p", told) if count else None
 
 
 def folded(title: str, *content: Child, is_open: bool = False) -> Markup:

@@ -38,6 +38,6 @@ def _value(thread: Thread) -> Markup:
 
 def _use(use: ThreadUse) -> Markup:
     """`step 9, argument /page_id`."""
-    at = None if use.pointer is None else join(" ", quoted(named(use.pointer)))
+    at = join(" ", quoted(named(use.pointer))) if use.pointer else None
     how = None if use.written == "verbatim" else f" as {use.written}"
     return join(step(use.step), f" {'echo' if use.echo else use.role.replace('_', ' ')}", at, how)
