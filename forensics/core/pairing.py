@@ -63,30 +63,30 @@ class Match(msgspec.Struct, frozen=True, gc=False):
 class OpenCalls:
     """The calls of one lane that still wait for something (an execution, or a result in a prompt).
 
-    Indexed by id always, and by tool and turn from the first time that this is asked for: most formats have ids. Every
-    operation is constant, so that a thousand open calls cost what one costs.
+    Indexed by id, and by tool and turn, from the first time that this is asked for: a format that records executions
+    and no prompts never asks. Every operation is constant, so that a thousand open calls cost what one costs.
     """
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
-        self._by_id: dict[str, dict[int, Batch]] = {}
+        self._by_id: dict[str, dict[int, Batch]] | None = None
         self._open: dict[int, None] = {}
         self._placed: dict[tuple[str, bool], dict[int, Batch]] | None = None
 
     def add(self, call: int) -> None:
         """A call begins to wait."""
         self._open[call] = None
-        recorded_id = self._calls.recorded_id(call)
-        if recorded_id:
-            _put(self._by_id, recorded_id, self._calls.turn(call), call)
+        if self._by_id is not None:
+            self._identify(self._by_id, call)
         if self._placed is not None:
             self._place(self._placed, call)
 
     def remove(self, call: int) -> None:
         """A call waits no longer. Its id and turn must be those that it was added with."""
         self._open.pop(call, None)
-        recorded_id, turn = self._calls.recorded_id(call), self._calls.turn(call)
-        if recorded_id:
+        turn = self._calls.turn(call)
+        recorded_id = None if self._by_id is None else self._calls.recorded_id(call)
+        if recorded_id and self._by_id is not None:
             _drop(self._by_id, recorded_id, turn, call)
         if self._placed is not None:
             for key in _places(self._calls[call]):
@@ -98,6 +98,10 @@ class OpenCalls:
 
     def with_id(self, recorded_id: str) -> Batch | None:
         """The open calls of the latest turn with that id."""
+        if self._by_id is None:
+            self._by_id = {}
+            for call in self._open:
+                self._identify(self._by_id, call)
         return _latest(self._by_id.get(recorded_id))
 
     def latest(self, tool: str = "", *, without_id: bool = False) -> Batch | None:
@@ -109,6 +113,11 @@ class OpenCalls:
             for call in self._open:
                 self._place(self._placed, call)
         return _latest(self._placed.get((tool, without_id)))
+
+    def _identify(self, by_id: dict[str, dict[int, Batch]], call: int) -> None:
+        recorded_id = self._calls.recorded_id(call)
+        if recorded_id:
+            _put(by_id, recorded_id, self._calls.turn(call), call)
 
     def _place(self, placed: dict[tuple[str, bool], dict[int, Batch]], call: int) -> None:
         one = self._calls[call]

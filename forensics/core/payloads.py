@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, overload
 
 import msgspec
 
+from forensics.core.spool import Spool
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -16,13 +18,14 @@ if TYPE_CHECKING:
 
 Payload = msgspec.Raw
 
-_NONE, _KEPT = -1, -2  # instead of an offset
+_NONE = -1  # instead of an offset
+_SPOOLED = -2  # this and below: an offset into the spool, counted down from here
 _SEARCHED = 1 << 16  # bytes of a record: in a longer one, where many payloads may stand, none is looked for
 
 
 class Payloads:
     """A list of payloads, each None or a JSON text. What does not stand in its record as it is told (a text out of a
-    text, a value of our own making) is kept.
+    text, a value of our own making) is spooled.
     """
 
     def __init__(self, places: Places) -> None:
@@ -30,16 +33,16 @@ class Payloads:
         self._text = places.text
         self._offset = array("q")
         self._length = array("i")
-        self._kept: dict[int, Payload] = {}
+        self._spool = Spool()
         self._record = (-1, 0, b"")  # the record looked at last: its place, offset and text
 
     def __len__(self) -> int:
         return len(self._offset)
 
     @property
-    def kept(self) -> int:
+    def spooled(self) -> int:
         """How many do not stand in the evidence as they are told."""
-        return len(self._kept)
+        return sum(offset <= _SPOOLED for offset in self._offset)
 
     def add(self, payload: Payload | None, place: int) -> int:
         """Note what the record at a place says; returns its number."""
@@ -52,11 +55,12 @@ class Payloads:
         if known != place:
             start, text = self._look_at(place)
         at = text.find(payload)  # equal bytes are the payload, whichever of them were meant
-        if at < 0:
-            self._kept[number] = payload
-        self._offset.append(start + at if at >= 0 else _KEPT)
-        self._length.append(len(payload) if at >= 0 else 0)
+        self._offset.append(start + at if at >= 0 else self._spooled_at(payload))
+        self._length.append(len(payload))
         return number
+
+    def _spooled_at(self, payload: Payload) -> int:
+        return _SPOOLED - self._spool.add(bytes(payload))
 
     def _look_at(self, place: int) -> tuple[int, bytes]:
         """The offset and the text of the record at a place; no text where none is to be looked at."""
@@ -75,24 +79,20 @@ class Payloads:
         offset = self._offset[number]
         if offset >= 0:
             return Payload(self._text[offset : offset + self._length[number]])
-        return None if offset == _NONE else self._kept[number if number >= 0 else number + len(self)]
+        return None if offset == _NONE else Payload(self._spool.get(_SPOOLED - offset, self._length[number]))
 
     def __setitem__(self, number: int, payload: Payload | None) -> None:
-        number = range(len(self))[number]
-        self._kept.pop(number, None)
-        self._offset[number] = _NONE
-        if payload is not None:
-            self._offset[number] = _KEPT
-            self._kept[number] = payload
+        self._offset[number] = _NONE if payload is None else self._spooled_at(payload)
+        self._length[number] = 0 if payload is None else len(payload)
 
     def __iter__(self) -> Iterator[Payload | None]:
         return map(self.__getitem__, range(len(self)))
 
     def texts(self) -> Iterator[bytes | None]:
         """The bytes of each."""
-        text, kept = self._text, self._kept
-        for number, (offset, length) in enumerate(zip(self._offset, self._length, strict=True)):
+        text, spool = self._text, self._spool
+        for offset, length in zip(self._offset, self._length, strict=True):
             if offset >= 0:
                 yield text[offset : offset + length].tobytes()
             else:
-                yield None if offset == _NONE else bytes(kept[number])
+                yield None if offset == _NONE else spool.get(_SPOOLED - offset, length)

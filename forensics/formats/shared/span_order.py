@@ -8,6 +8,7 @@ then the id. The order of the spans in the file is never used, so a shuffled fil
 from __future__ import annotations
 
 import math
+from array import array
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
@@ -158,8 +159,8 @@ class _Timeline:
         self.left = left
         self.rank = rank
         self.kept = frozenset(kept)
-        self.edges: list[tuple[int, int]] = []
-        self.numbers = [2 * row for row in kept]
+        self._before, self._after = array("i"), array("i")  # events of which the one comes before the other
+        self.numbers = array("i", (2 * row for row in kept))
         self.numbers.extend(2 * row + 1 for row in kept if row in left)
         self._nest(kept)
 
@@ -169,11 +170,15 @@ class _Timeline:
         for row in kept:
             over = above[row]
             if row in self.left:
-                self.edges.append((2 * row, 2 * row + 1))
+                self._edge(2 * row, 2 * row + 1)
             if over != NO_PARENT:
-                self.edges.append((2 * over, 2 * row))
+                self._edge(2 * over, 2 * row)
                 if over in self.left:
-                    self.edges.append((self._last(row), 2 * over + 1))
+                    self._edge(self._last(row), 2 * over + 1)
+
+    def _edge(self, before: int, after: int) -> None:
+        self._before.append(before)
+        self._after.append(after)
 
     def _kept_above(self) -> list[int]:
         above = [NO_PARENT] * len(self.tree.spans)
@@ -187,7 +192,7 @@ class _Timeline:
         return 2 * row + 1 if row in self.left else 2 * row
 
     def require(self, before: int, after: int) -> None:
-        self.edges.append((self._last(before), 2 * after))
+        self._edge(self._last(before), 2 * after)
 
     def key(self, number: int) -> tuple[int, int, int, int]:
         row, leaving = divmod(number, 2)
@@ -199,18 +204,19 @@ class _Timeline:
 
     def sorted(self) -> list[Event]:
         """By the clocks where that breaks no rule, else by the rules, the clocks deciding what they leave open."""
-        keys = {number: self.key(number) for number in self.numbers}
-        by_clock = sorted(self.numbers, key=keys.__getitem__)
-        place = {number: i for i, number in enumerate(by_clock)}
-        if any(place[a] > place[b] for a, b in self.edges):
-            by_clock = self._by_rule(keys)
+        by_clock = sorted(self.numbers, key=self.key)
+        place = array("i", bytes(array("i").itemsize * 2 * len(self.tree.spans)))
+        for at, number in enumerate(by_clock):
+            place[number] = at
+        if any(place[a] > place[b] for a, b in zip(self._before, self._after, strict=True)):
+            by_clock = self._by_rule({number: self.key(number) for number in self.numbers})
         return [Event(number >> 1, bool(number & 1)) for number in by_clock]
 
     def _by_rule(self, keys: dict[int, tuple[int, int, int, int]]) -> list[int]:
         """Kahn's topological sort, the earliest key first; rules that contradict each other yield to the clocks."""
         waits = dict.fromkeys(self.numbers, 0)
         after: dict[int, list[int]] = {}
-        for a, b in self.edges:
+        for a, b in zip(self._before, self._after, strict=True):
             after.setdefault(a, []).append(b)
             waits[b] += 1
         ready = [(keys[n], n) for n in self.numbers if not waits[n]]

@@ -11,6 +11,7 @@ from forensics.core.handles import REFERENCE, Handle, Handles, Use
 from forensics.core.lanes import RowsBy
 from forensics.core.payloads import Payloads
 from forensics.core.places import Places
+from forensics.core.spool import Spool
 from forensics.core.strings import Texts
 from forensics.core.trace import Absence, Boundary, Call, Outcome, StepKind, Trace, Witness
 
@@ -32,10 +33,10 @@ def test_a_payload_of_its_record_is_kept_as_a_place_in_it(places: Places) -> Non
     assert payloads.add(raw(b'{"id":"pg_8812"}'), record) == 0
     assert payloads.add(raw(b'"pg_8812"'), record) == 1
     assert [bytes(p or b"") for p in payloads] == [b'{"id":"pg_8812"}', b'"pg_8812"']
-    assert payloads.kept == 0
+    assert payloads.spooled == 0
 
 
-def test_a_payload_that_does_not_stand_in_its_record_is_kept(places: Places) -> None:
+def test_a_payload_that_does_not_stand_in_its_record_is_spooled(places: Places) -> None:
     record = places.add(line=2, offset=7, length=len(RECORD))
     payloads = Payloads(places)
     told = [raw(b'"before"'), None, raw(b'"after"')]
@@ -61,7 +62,7 @@ def test_a_payload_is_not_looked_for_in_a_record_so_long_that_many_may_stand_in_
     places = Places(0, text)
     payloads = Payloads(places)
     payloads.add(raw(b'"'), places.add(offset=0, length=len(text)))
-    assert payloads.kept == 1
+    assert payloads.spooled == 1
     assert payloads[0] == raw(b'"')
 
 
@@ -179,3 +180,24 @@ def test_no_handles_are_none() -> None:
     handles = Handles()
     handles.close()
     assert (len(handles), list(handles), list(handles.first_by_call()), list(handles.carried())) == (0, [], [], [])
+
+
+def test_many_texts_are_spooled_to_a_file_and_come_back() -> None:
+    spool = Spool()
+    told = [bytes([65 + number % 26]) * (number * 997) for number in range(60)]  # 1.7 MB
+    offsets = [spool.add(text) for text in told]
+    for text, offset in zip(told, offsets, strict=True):
+        assert spool.get(offset, len(text)) == text
+    last = spool.add(b"last")
+    assert [spool.get(last, 4), spool.get(offsets[1], 997)] == [b"last", told[1]]
+
+
+def test_a_spooled_payload_comes_back_from_the_file_too() -> None:
+    places = Places(0, b"")
+    payloads = Payloads(places)
+    told = [raw(b'"' + bytes([97 + number % 26]) * 50_000 + b'"') for number in range(30)]
+    for one in told:
+        payloads.add(one, -1)
+    assert list(payloads) == told
+    assert list(payloads.texts()) == [bytes(one) for one in told]
+    assert payloads.spooled == len(told)
