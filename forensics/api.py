@@ -157,7 +157,7 @@ def examine_by(places: Sequence[tuple[str, str]], options: Options, by: Judges) 
     """The same of places with their names in documents (`named_places`), by rules and a policy that stand already."""
     with without_cycle_collection(), under(options.limits):
         taken = [_taken(one, number, options) for number, one in enumerate(_opened(places))]
-        beside, listing = _inventory(options.tools, len(taken))
+        beside, listing = inventory(options.tools, len(taken))
         judge = functools.partial(analyse, rules=by.rules, policy=by.policy, listing=listing)
         hear([one.reading for one in taken if one.reading is not None])
         examined = tuple(_examined(one, options.trace, judge) for one in taken)
@@ -235,7 +235,7 @@ def _tell_unwrapping(source: Source, build: EvidenceBuilder) -> None:
             build.gap(note.code, note.message, Spot(place))
 
 
-def _inventory(where: Where | None, index: int) -> tuple[tuple[Examined, ...], Listing]:
+def inventory(where: Where | None, index: int) -> tuple[tuple[Examined, ...], Listing]:
     """The inventory beside the evidence, if there is one, which is an evidence itself: the one of that index."""
     if where is None:
         return (), NOTHING_LISTED

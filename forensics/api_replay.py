@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from forensics.analysis.run import TraceAnalysis, analyse
-from forensics.api import Options, one_evidence, one_trace, read, without_cycle_collection
+from forensics.api import Options, inventory, one_evidence, one_trace, read, without_cycle_collection
 from forensics.compare.comparison import Comparison, Result, compare
 from forensics.core.evidence import Severity
 from forensics.core.findings import Finding
@@ -198,7 +198,8 @@ def prepare(evidence: Where, options: Options | None = None, plan: Plan | None =
     with without_cycle_collection(), under(options.limits), one_evidence(evidence) as source:
         reading = read(source, 0, options.input_format)
         trace = one_trace(reading, options.trace, "--trace")
-        analyses = analyse(reading, rules, policy)
+        _, listing = inventory(options.tools, 1)
+        analyses = analyse(reading, rules, policy, listing)
         source.check_unchanged()
         examined = Examined(source.name, source.sha256, source.size, _only(reading, trace.id))
     analysis = next(one for one in analyses if one.trace is trace)
@@ -232,11 +233,10 @@ def _only(reading: Reading, trace: str) -> Reading:
 def _digests(prepared: Prepared) -> tuple[str, str, str]:
     """The digests of evidence, rules and policy as they are now."""
     options = prepared.options
-    with one_evidence(prepared.evidence) as source:
-        evidence = source.member_sha256 or source.sha256
-    recorded = prepared.analysis.trace.evidence_sha256
+    with under(options.limits), one_evidence(prepared.evidence) as source:
+        evidence = source.sha256
     return (
-        recorded if evidence == prepared.examined.sha256 else evidence,
+        evidence,
         load_rules(options.rules).digest,
         load_policy(options.policy, options.date()).digest,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,22 @@ def test_a_run_that_its_trace_tells_in_full_is_rebuilt_and_comes_out_as_it_was(s
 def test_calls_that_ended_in_another_order_are_named(samples: Path) -> None:
     code, document = rerun(samples / "parallel.anthropic.json", "--policy", "inject")
     assert (code, document["comparison"]["result"]) == (0, "equivalent")
+
+
+def test_a_packed_run_is_rerun_as_it_lies(samples: Path, tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "run.tar.gz", "w:gz") as archive:
+        archive.add(samples / "pager.db", "incident/local.db")
+    code, document = rerun(tmp_path / "run.tar.gz", "--policy", "inject")
+    assert (code, document["comparison"]["result"]) == (0, "identical")
+
+
+def test_an_inventory_beside_the_run_counts(samples: Path, tmp_path: Path) -> None:
+    tools = tmp_path / "tools.jsonl"
+    tools.write_text(
+        '{"name": "query_metrics", "description": "Reads.", "replay_class": "read_only"}\n', encoding="utf-8"
+    )
+    code, document = rerun(samples / "pager.chat.json", "--policy", "inject", "--tools", tools)
+    assert (code, document["comparison"]["result"]) == (0, "identical")
 
 
 @real

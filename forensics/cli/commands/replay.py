@@ -73,7 +73,7 @@ Exit codes:
     help="Write the rerun as a trace, which inspect, audit and compare read.",
 )
 @click.option("--force", is_flag=True, help="Replace a file that exists.")
-@shared("rules", "policy", "as_of", "input_format", "trace", "limit", "redact", "fail_on")
+@shared("rules", "policy", "as_of", "input_format", "trace", "limit", "redact", "fail_on", "tools")
 def command(evidence: str, trace_out: Path | None, *, force: bool, settings: Settings, **asked: object) -> int:
     """Rerun a cleared run: the record answers, nothing reaches the world.
 
