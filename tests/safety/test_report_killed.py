@@ -52,8 +52,9 @@ def test_killed_at_fifty_moments(tmp_path: Path) -> None:
         folder = tmp_path / f"killed-{number}"
         folder.mkdir()
         process = start(evidence, folder)
-        # Half of them over the whole run, half where the files are written.
-        time.sleep(moments.uniform(0, took) if number % 2 else moments.uniform(0.8 * took, took))
+        # One at once, half of the others over the whole run, half where the files are written.
+        late = moments.uniform(0, took) if number % 2 else moments.uniform(0.8 * took, took)
+        time.sleep(late if number else 0)
         process.kill()
         process.wait(timeout=120)
         left = held(folder)
