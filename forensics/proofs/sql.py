@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from forensics.proofs.proof import Proof, counted
-from forensics.proofs.sql_statements import told_apart
+from forensics.proofs.sql_statements import shows, told_apart
 from forensics.proofs.sql_tables import dialects_named
 from forensics.proofs.sql_tokens import tokens_of
 from forensics.proofs.sql_tree import Tree
@@ -42,12 +42,16 @@ _BEGINS = re.compile(
 )
 """How every text begins that may be proven: most others need no parser."""
 
+_NO_WITH = re.compile(r"\s*with\b(?![\s\S]*(?:\(|\bas\b))", re.IGNORECASE)
+"""WITH, and neither AS nor a parenthesis behind it, one of which every dialect asks for: prose, and no statement."""
+_ONE_SHOW = re.compile(r"\s*show\s+([\w\s.,=]*)", re.IGNORECASE)
+"""One SHOW, so plain that it is told without a tokeniser."""
 _DASHES = re.compile(r"--(?![\s]|$)")
 
 
 def prove_text(text: str, dialect: str | None) -> Proof | None:
     """The proof of one text; without a dialect it must hold in every dialect known."""
-    if _SURPRISES.search(text) or not _BEGINS.match(text):
+    if _SURPRISES.search(text) or not _BEGINS.match(text) or _is_prose(text, dialect):
         return None
     found: list[str] | None = None
     with _silent():
@@ -56,6 +60,14 @@ def prove_text(text: str, dialect: str | None) -> Proof | None:
             if not found:
                 return None
     return Proof(counted(found, "SQL statement", "SQL statements"), "sqlglot") if found else None
+
+
+def _is_prose(text: str, dialect: str | None) -> bool:
+    """Whether a text that begins as a statement does is plainly none, so that no parser has to be loaded for it."""
+    if _NO_WITH.match(text):
+        return True
+    shown = _ONE_SHOW.fullmatch(text)
+    return shown is not None and not all(shows(shown.group(1).strip(), one) for one in dialects_named(dialect))
 
 
 @contextmanager

@@ -35,6 +35,11 @@ def told_apart(statement: str, dialect: Dialect, tree: Tree) -> str | None:
 
 def _show(rest: str, dialect: Dialect, tree: Tree) -> bool:
     del tree
+    return shows(rest, dialect)
+
+
+def shows(rest: str, dialect: Dialect) -> bool:
+    """Whether what stands behind SHOW only asks for something to be shown."""
     if not dialect.show or not _SHOWN.fullmatch(rest):
         return False
     words = [w.lower() for w in re.findall(r"\w+", rest)]
