@@ -46,10 +46,11 @@ def prepare(limits: Limits, place: Place, descriptors: tuple[int, int, int, int]
     _limit(limits, behind_wall=place.behind_wall)
     if place.behind_wall:
         from forensics.replay.cell.wall.calls import program
-        from forensics.replay.cell.wall.kernel import filter_calls, renounce
+        from forensics.replay.cell.wall.kernel import filter_calls, renounce, show_memory
 
         renounce()
-        filter_calls(program(os.uname().machine))
+        show_memory()
+        filter_calls(program(os.uname().machine, os.getpid()))
     os.write(_SAYING, READY)
     os.close(_SAYING)
 

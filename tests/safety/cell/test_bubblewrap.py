@@ -64,9 +64,21 @@ def test_no_process_is_made(function: str, behind: Try) -> None:
 
 
 def test_processes_of_the_host_are_not_there(behind: Try, secret: str, host_process: str) -> None:
-    refused(behind("signal_to", host_process), errno.ESRCH)
+    refused(behind("signal_to", host_process), errno.EPERM)
     refused(behind("native:attach", "1"), errno.EPERM)
     refused(behind("native:read_memory", "2"), errno.EPERM)
+
+
+def test_the_watcher_in_there_is_out_of_reach(behind: Try) -> None:
+    """Behind bubblewrap it has the namespaces of the child, so it is 1 or 2 there."""
+    for process in "12":
+        refused(behind("read", f"/proc/{process}/mem"), errno.EACCES, errno.EIO)
+        refused(behind("append", f"/proc/{process}/mem"), errno.EACCES, errno.EROFS)
+        refused(behind("signal_to", process), errno.EPERM)
+    refused(behind("signal_to_parent"), errno.EPERM)
+
+
+def test_the_environment_of_the_parent_is_nowhere(behind: Try, secret: str) -> None:
     assert secret.encode() not in behind("ask_the_environment_of_all").said[0]
 
 

@@ -11,6 +11,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
+from forensics.replay.cell.wall import kernel
 from forensics.replay.cell.wall.layout import HIDDEN, Layout, layout
 from forensics.replay.cell.written import Layer
 
@@ -57,7 +58,11 @@ def spaces() -> dict[str, str]:
 
 
 def behind(start: Start) -> tuple[Layer, ...]:
-    """Where the child's writes end up. Raises OSError unless this process is in other namespaces than the parent."""
+    """Where the child's writes end up. Raises OSError unless this process is in other namespaces than the parent.
+
+    The watcher is in here with the child, so its memory is hidden.
+    """
+    kernel.hide_memory()
     shared = [kind for kind, space in spaces().items() if start.spaces.get(kind) == space]
     if shared or not start.spaces:
         raise OSError(f"bubblewrap left us in the parent's namespaces: {', '.join(shared)}")

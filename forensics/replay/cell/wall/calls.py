@@ -30,6 +30,7 @@ _NUMBERS: dict[str, tuple[int, int | None]] = {
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
     "ptrace": (101, 117),
+    "tkill": (200, 130),
     # mounts, roots and namespaces
     "chroot": (161, 51),
     "fsconfig": (431, 431),
@@ -89,6 +90,12 @@ _NUMBERS: dict[str, tuple[int, int | None]] = {
     "vhangup": (153, 58),
 }
 _CLONE, _CLONE3, _SOCKET, _SOCKET_PAIR = (56, 220), (435, 435), (41, 198), (53, 199)
+_SIGNALS = {
+    "kill": (62, 129),
+    "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240),
+    "tgkill": (234, 131),
+}
 _THREAD = 0x00010000
 _FAMILIES = (2, 10, 16)  # AF_INET, AF_INET6, AF_NETLINK: of this network namespace, which holds loopback only
 _X32 = 0x40000000
@@ -111,8 +118,10 @@ def denied(machine: str) -> dict[str, int]:
     return {name: number for name, number in numbers.items() if number is not None}
 
 
-def program(machine: str) -> bytes:
-    """The filter for this kind of machine (`uname -m`). Raises KeyError where there is none."""
+def program(machine: str, itself: int) -> bytes:
+    """The filter for this kind of machine (`uname -m`) and the process of this number. Raises KeyError where there is
+    none.
+    """
     column = list(_ARCHITECTURES).index(machine) if knows(machine) else -1
     architecture = _ARCHITECTURES[machine]
     body = [
@@ -120,6 +129,7 @@ def program(machine: str) -> bytes:
         *_only_if(_CLONE[column], _thread_only()),
         *_only_if(_SOCKET[column], _families_only()),
         *_only_if(_SOCKET_PAIR[column], _streams_only()),
+        *(step for numbers in _SIGNALS.values() for step in _only_if(numbers[column], _itself_only(itself))),
         *(step for number in denied(machine).values() for step in _only_if(number, [_return(_ERROR | errno.EPERM)])),
         _return(_ALLOW),
     ]
@@ -159,6 +169,16 @@ def _thread_only() -> list[bytes]:
 def _families_only() -> list[bytes]:
     tests = [step for family in _FAMILIES for step in (_step(_EQUAL, family, 0, 1), _return(_ALLOW))]
     return [_step(_LOAD, _FIRST_ARGUMENT_AT), *tests, _return(_ERROR | errno.EAFNOSUPPORT)]
+
+
+def _itself_only(itself: int) -> list[bytes]:
+    """A signal to this process, named by its number."""
+    return [
+        _step(_LOAD, _FIRST_ARGUMENT_AT),
+        _step(_EQUAL, itself, 0, 1),
+        _return(_ALLOW),
+        _return(_ERROR | errno.EPERM),
+    ]
 
 
 def _streams_only() -> list[bytes]:

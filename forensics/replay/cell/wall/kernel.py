@@ -83,6 +83,11 @@ def hide_memory() -> None:
     _checked(_libc.prctl(_DUMPABLE, 0, 0, 0, 0), "prctl(PR_SET_DUMPABLE)")
 
 
+def show_memory() -> None:
+    """Undo `hide_memory`, which a child inherits: without it a process can't read what /proc tells of itself."""
+    _checked(_libc.prctl(_DUMPABLE, 1, 0, 0, 0), "prctl(PR_SET_DUMPABLE)")
+
+
 def renounce() -> None:
     """Give up all capabilities and every way to new ones, for good."""
     _checked(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0), "prctl(PR_SET_NO_NEW_PRIVS)")

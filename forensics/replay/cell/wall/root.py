@@ -27,7 +27,8 @@ class Root:
         self.path = f"{base}/root"
         self.layers: list[Layer] = []
         self._base = base
-        self._options = ",userxattr" if user_namespace else ""
+        # Otherwise the list of writes would show a renamed folder as empty, and a file with another mode as holes.
+        self._options = ",userxattr" if user_namespace else ",redirect_dir=off,metacopy=off"
         self._points = mounted()
         kernel.mount("tmpfs", base, "tmpfs", _PRIVATE, f"size={storage},nr_inodes={_FILES},mode=755")
         os.mkdir(self.path)

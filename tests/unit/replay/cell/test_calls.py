@@ -14,6 +14,8 @@ NUMBERS = {  # clone, clone3, socket, socketpair, read
     "x86_64": (56, 435, 41, 53, 0),
     "aarch64": (220, 435, 198, 199, 63),
 }
+ITSELF = 77
+SIGNALS = {"x86_64": (62, 129, 234, 297), "aarch64": (129, 138, 131, 240)}
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 THREAD = 0x00010000
 
@@ -52,7 +54,7 @@ def machine(request: pytest.FixtureRequest) -> str:
 
 
 def of(machine: str, number: int, *arguments: int) -> int:
-    return outcome(program(machine), ARCHITECTURES[machine], number, *arguments)
+    return outcome(program(machine, ITSELF), ARCHITECTURES[machine], number, *arguments)
 
 
 def test_a_denied_call_is_an_error_whatever_its_arguments(machine: str) -> None:
@@ -62,7 +64,7 @@ def test_a_denied_call_is_an_error_whatever_its_arguments(machine: str) -> None:
 
 def test_other_calls_are_allowed(machine: str) -> None:
     clone, clone3, sock, pair, read = NUMBERS[machine]
-    special = {*denied(machine).values(), clone, clone3, sock, pair}
+    special = {*denied(machine).values(), *SIGNALS[machine], clone, clone3, sock, pair}
     assert read not in special
     assert {of(machine, number) for number in range(600) if number not in special} == {ALLOW}
 
@@ -81,13 +83,19 @@ def test_sockets_are_of_the_internet_or_of_the_kernel(machine: str) -> None:
     assert [kind for kind in range(16) if of(machine, pair, 1, kind | 0o2000000) == ALLOW] == [1]
 
 
+def test_signals_go_to_the_process_itself(machine: str) -> None:
+    for number in SIGNALS[machine]:
+        assert of(machine, number, ITSELF, 9) == ALLOW
+        assert {of(machine, number, other, 9) for other in (0, 1, 2, 2**32 - 1, 2**64 - 1)} == {error(errno.EPERM)}
+
+
 def test_another_architecture_ends_the_process(machine: str) -> None:
-    assert outcome(program(machine), 0x40000003, 2) == KILL
+    assert outcome(program(machine, ITSELF), 0x40000003, 2) == KILL
     assert of(machine, 0x40000000) == of(machine, 0xFFFFFFFF) == error(errno.ENOSYS)
 
 
 def test_no_jump_leaves_the_program(machine: str) -> None:
-    code = program(machine)
+    code = program(machine, ITSELF)
     steps = [struct.unpack_from("=HBBI", code, at) for at in range(0, len(code), 8)]
     assert all(at + 1 + max(yes, no) < len(steps) for at, (operation, yes, no, _) in enumerate(steps) if operation != 6)
     assert len(steps) < 4096  # BPF_MAXINSNS
@@ -101,4 +109,4 @@ def test_a_number_stands_once_on_each_machine(machine: str) -> None:
 def test_other_machines_have_none() -> None:
     assert not knows("riscv64")
     with pytest.raises(KeyError):
-        program("riscv64")
+        program("riscv64", ITSELF)
