@@ -45,7 +45,10 @@ class Channel:
     def report(self, kind: int, body: bytes, patience: float) -> None:
         """Send what is no message, unless another thread is in the middle of one for longer than `patience`."""
         if self._sending.acquire(timeout=patience):
-            self._send(kind, body, patience)
+            try:
+                self._send(kind, body, patience)
+            finally:
+                self._sending.release()
 
     def receive(self, timeout: float | None = None) -> bytes | None:
         """The next message; None if none came in `timeout` seconds, or the other side is gone (`ended`).

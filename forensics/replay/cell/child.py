@@ -10,12 +10,14 @@ import socket
 import sys
 import tempfile
 import traceback
+from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
 from forensics.replay.cell.channel import RAISED, Channel
 from forensics.replay.cell.tripwire import set_tripwire
+from forensics.replay.cell.wall.calls import program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,10 +33,13 @@ _PATIENCE = 5.0
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where the child stands: whether behind the wall, and the scratch folder that it has where it is not."""
+    """Where the child stands: whether behind the wall, the scratch folder that it has where it is not, and whether it
+    then has a filter of system calls if that can be had.
+    """
 
     behind_wall: bool
     scratch: str
+    filtered: bool
 
 
 def prepare(limits: Limits, place: Place, descriptors: tuple[int, int, int, int]) -> None:
@@ -45,14 +50,21 @@ def prepare(limits: Limits, place: Place, descriptors: tuple[int, int, int, int]
     _keep_only(descriptors)
     _limit(limits, behind_wall=place.behind_wall)
     if place.behind_wall:
-        from forensics.replay.cell.wall.calls import program
-        from forensics.replay.cell.wall.kernel import filter_calls, renounce, show_memory
-
-        renounce()
-        show_memory()
-        filter_calls(program(os.uname().machine, os.getpid()))
+        _give_up_rights(walled=True)
+    elif place.filtered and sys.platform == "linux":
+        with suppress(OSError, KeyError):  # a net below the tripwire, where there is one
+            _give_up_rights(walled=False)
     os.write(_SAYING, READY)
     os.close(_SAYING)
+
+
+def _give_up_rights(*, walled: bool) -> None:
+    from forensics.replay.cell.wall.kernel import filter_calls, renounce, show_memory
+
+    rules = program(os.uname().machine, os.getpid(), walled=walled)
+    renounce()
+    show_memory()
+    filter_calls(rules)
 
 
 def not_ready(saying: int, error: BaseException) -> NoReturn:

@@ -99,7 +99,7 @@ def _started(start: Start, shelter: Shelter, ours: tuple[int, int]) -> tuple[int
 
 
 def _become(start: Start, root: str | None, descriptors: tuple[int, int, int, int]) -> NoReturn:
-    place = child.Place(behind_wall=start.way is not None, scratch=start.scratch)
+    place = child.Place(start.way is not None, start.scratch, start.plan.tripwire)
 
     def agent() -> NoReturn:
         try:

@@ -250,6 +250,12 @@ def test_native_writes_are_captured_too(behind: Try, folder: Path) -> None:
     assert not (folder / "n").exists()
 
 
+def test_what_python_tells_nothing_of_is_captured_too(behind: Try, folder: Path) -> None:
+    (made,) = behind("around_the_hook_to_the_disk", f"{folder}/pipe", tripwire=True).isolation.captured
+    assert (made.path, made.kind) == (f"{folder}/pipe", "created")
+    assert not (folder / "pipe").exists()
+
+
 def test_a_link_leads_nowhere_else(behind: Try, folder: Path) -> None:
     ended = behind("write_through_a_link", f"{folder}/old")
     assert ended.outcome == "did 14"

@@ -90,6 +90,14 @@ _NUMBERS: dict[str, tuple[int, int | None]] = {
     "vhangup": (153, 58),
 }
 _CLONE, _CLONE3, _SOCKET, _SOCKET_PAIR = (56, 220), (435, 435), (41, 198), (53, 199)
+_SEND = (44, 206)
+_TALK = {
+    "bind": (49, 200),
+    "connect": (42, 203),
+    "listen": (50, 201),
+    "sendmmsg": (307, 269),
+    "sendmsg": (46, 211),
+}
 _SIGNALS = {
     "kill": (62, 129),
     "rt_sigqueueinfo": (129, 138),
@@ -97,12 +105,13 @@ _SIGNALS = {
     "tgkill": (234, 131),
 }
 _THREAD = 0x00010000
+_FILE_SYSTEM = 1  # AF_UNIX
 _FAMILIES = (2, 10, 16)  # AF_INET, AF_INET6, AF_NETLINK: of this network namespace, which holds loopback only
 _X32 = 0x40000000
 
 _LOAD, _EQUAL, _AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
-_NUMBER_AT, _ARCHITECTURE_AT, _FIRST_ARGUMENT_AT, _SECOND_ARGUMENT_AT = 0, 4, 16, 24
+_NUMBER_AT, _ARCHITECTURE_AT, _FIRST_ARGUMENT_AT, _SECOND_ARGUMENT_AT, _FIFTH_ARGUMENT_AT = 0, 4, 16, 24, 48
 _STREAM, _TYPE = 1, 0xF
 
 
@@ -118,19 +127,25 @@ def denied(machine: str) -> dict[str, int]:
     return {name: number for name, number in numbers.items() if number is not None}
 
 
-def program(machine: str, itself: int) -> bytes:
+def program(machine: str, itself: int, *, walled: bool = True) -> bytes:
     """The filter for this kind of machine (`uname -m`) and the process of this number. Raises KeyError where there is
     none.
+
+    Behind a wall sockets may be of the families that the network namespace holds. Where the process is not `walled`,
+    sockets are made (the tripwire tells of what is done with them, and would not be asked if there were none) and reach
+    nobody.
     """
     column = list(_ARCHITECTURES).index(machine) if knows(machine) else -1
     architecture = _ARCHITECTURES[machine]
+    refused = [*denied(machine).values(), *(() if walled else (numbers[column] for numbers in _TALK.values()))]
     body = [
         *_only_if(_CLONE3[column], [_return(_ERROR | errno.ENOSYS)]),  # libc then uses clone, whose flags can be read
         *_only_if(_CLONE[column], _thread_only()),
-        *_only_if(_SOCKET[column], _families_only()),
+        *_only_if(_SOCKET[column], _families_only(_FAMILIES if walled else (*_FAMILIES, _FILE_SYSTEM))),
         *_only_if(_SOCKET_PAIR[column], _streams_only()),
+        *([] if walled else _only_if(_SEND[column], _connected_only())),
         *(step for numbers in _SIGNALS.values() for step in _only_if(numbers[column], _itself_only(itself))),
-        *(step for number in denied(machine).values() for step in _only_if(number, [_return(_ERROR | errno.EPERM)])),
+        *(step for number in refused for step in _only_if(number, [_return(_ERROR | errno.EPERM)])),
         _return(_ALLOW),
     ]
     head = [
@@ -166,9 +181,21 @@ def _thread_only() -> list[bytes]:
     ]
 
 
-def _families_only() -> list[bytes]:
-    tests = [step for family in _FAMILIES for step in (_step(_EQUAL, family, 0, 1), _return(_ALLOW))]
+def _families_only(families: tuple[int, ...]) -> list[bytes]:
+    tests = [step for family in families for step in (_step(_EQUAL, family, 0, 1), _return(_ALLOW))]
     return [_step(_LOAD, _FIRST_ARGUMENT_AT), *tests, _return(_ERROR | errno.EAFNOSUPPORT)]
+
+
+def _connected_only() -> list[bytes]:
+    """Send with no address: on a pair of sockets, since nothing else can be connected."""
+    return [
+        _step(_LOAD, _FIFTH_ARGUMENT_AT),
+        _step(_EQUAL, 0, 0, 3),
+        _step(_LOAD, _FIFTH_ARGUMENT_AT + 4),
+        _step(_EQUAL, 0, 0, 1),
+        _return(_ALLOW),
+        _return(_ERROR | errno.EPERM),
+    ]
 
 
 def _itself_only(itself: int) -> list[bytes]:

@@ -454,3 +454,8 @@ def out_by_names(channel: Channel, argument: bytes) -> None:
             return os.devnull
 
     attempt(channel, lambda: os.remove(Name(argument.decode() + "/file")))  # noqa: PTH107 - pathlib makes a plain one
+
+
+def around_the_hook_to_the_disk(channel: Channel, argument: bytes) -> None:
+    """Python tells of no event here."""
+    attempt(channel, lambda: os.mkfifo(argument.decode()))

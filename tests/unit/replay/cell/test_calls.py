@@ -16,6 +16,8 @@ NUMBERS = {  # clone, clone3, socket, socketpair, read
 }
 ITSELF = 77
 SIGNALS = {"x86_64": (62, 129, 234, 297), "aarch64": (129, 138, 131, 240)}
+TALK = {"x86_64": (42, 49, 50, 46, 307), "aarch64": (203, 200, 201, 211, 269)}
+SEND = {"x86_64": 44, "aarch64": 206}
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 THREAD = 0x00010000
 
@@ -83,6 +85,19 @@ def test_sockets_are_of_the_internet_or_of_the_kernel(machine: str) -> None:
     assert [kind for kind in range(16) if of(machine, pair, 1, kind | 0o2000000) == ALLOW] == [1]
 
 
+def test_without_a_wall_a_socket_reaches_nobody(machine: str) -> None:
+    _, _, sock, pair, _ = NUMBERS[machine]
+    code, architecture = program(machine, ITSELF, walled=False), ARCHITECTURES[machine]
+    assert [family for family in range(64) if outcome(code, architecture, sock, family) == ALLOW] == [1, 2, 10, 16]
+    assert outcome(code, architecture, pair, 1, 1) == ALLOW
+    for number in TALK[machine]:
+        assert outcome(code, architecture, number) == error(errno.EPERM)
+        assert of(machine, number) == ALLOW
+    send = SEND[machine]
+    assert outcome(code, architecture, send, 3, 2**40, 5, 0, 0) == ALLOW
+    assert {outcome(code, architecture, send, 3, 0, 5, 0, to) for to in (1, 2**32, 2**40 + 8)} == {error(errno.EPERM)}
+
+
 def test_signals_go_to_the_process_itself(machine: str) -> None:
     for number in SIGNALS[machine]:
         assert of(machine, number, ITSELF, 9) == ALLOW
@@ -94,8 +109,9 @@ def test_another_architecture_ends_the_process(machine: str) -> None:
     assert of(machine, 0x40000000) == of(machine, 0xFFFFFFFF) == error(errno.ENOSYS)
 
 
-def test_no_jump_leaves_the_program(machine: str) -> None:
-    code = program(machine, ITSELF)
+@pytest.mark.parametrize("walled", [True, False])
+def test_no_jump_leaves_the_program(machine: str, *, walled: bool) -> None:
+    code = program(machine, ITSELF, walled=walled)
     steps = [struct.unpack_from("=HBBI", code, at) for at in range(0, len(code), 8)]
     assert all(at + 1 + max(yes, no) < len(steps) for at, (operation, yes, no, _) in enumerate(steps) if operation != 6)
     assert len(steps) < 4096  # BPF_MAXINSNS

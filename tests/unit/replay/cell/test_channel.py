@@ -105,18 +105,19 @@ def test_what_was_sent_before_the_end_is_read(ends: tuple[Channel, socket.socket
 
 
 def test_a_report_waits_for_a_message_of_another_thread(ends: tuple[Channel, socket.socket]) -> None:
+    """One that is larger than what lies between the sides, so that it is sent in pieces as they are read."""
     channel, other = ends
     body = b"x" * LIMIT
-    threads = [threading.Thread(target=channel.send, args=(body,)) for _ in range(5)]
-    for thread in threads:
+    senders = [threading.Thread(target=channel.send, args=(body,), daemon=True) for _ in range(200)]
+    reporter = threading.Thread(target=channel.report, args=(TRIPPED, b"{}", 30.0), daemon=True)
+    for thread in (*senders[:100], reporter, *senders[100:]):
         thread.start()
-    reader = Channel(other, LIMIT)
-    channel.report(TRIPPED, b"{}", 10.0)
-    assert [reader.receive(5.0) for _ in range(5)] == [body] * 5
-    for thread in threads:
-        thread.join()
-    assert reader.receive(0.05) is None
-    assert reader.reports == [(TRIPPED, b"{}")]
+    theirs = Channel(other, LIMIT)
+    assert [theirs.receive(30.0) for _ in senders] == [body] * len(senders)
+    for thread in (*senders, reporter):
+        thread.join(30.0)
+    assert theirs.receive(0.1) is None
+    assert theirs.reports == [(TRIPPED, b"{}")]
 
 
 def test_closing_twice_is_closing(ends: tuple[Channel, socket.socket]) -> None:
