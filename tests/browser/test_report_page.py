@@ -63,6 +63,12 @@ def test_a_step_that_is_named_is_chosen_in_the_timeline_of_its_run_which_unfolds
     assert page.evaluate("location.hash") == "#s18"
 
 
+def test_an_address_with_a_step_chooses_it_and_shows_its_row(opened: Open, pager: bytes) -> None:
+    page = opened(pager, fragment="#s21")
+    assert page.locator("#t1 .detail h3").inner_text() == "Step 21: call 2.0 incident.annotate !"
+    assert page.locator("#s21").is_visible()
+
+
 def test_steps_are_filtered_by_finding(opened: Open, pager: bytes) -> None:
     page = opened(pager)
     page.locator("#t0").get_by_label("Finding").select_option("handle_flow")

@@ -16,14 +16,15 @@ from forensics.report.markup import Markup, el, join
 from forensics.report.terminal_effects import mark, moment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from forensics.report.incident.documents import Edge, Event, Lane, ReportFinding, Thread
 
 STEPS = 20_000  # of one page: a browser holds no more with ease
 _CHUNK = 100  # steps of one table
 _OPEN = 200  # steps: up to here every table is open
-_CAUSES = 12  # named in one row
+_CAUSES, _FEWER, _LONG = 12, 4, 1_000  # named in one row, and in one of a run of more than a thousand steps
+_ENDS = 20_000  # of threads, drawn in one run
 _LINES = "Lines: solid is recorded, dashed derived, dotted inferred. Blue is what a model turn was shown."
 _SIGNS = "! side-effecting, # handle-returning, = idempotent, ~ volatile; ◆7: holds a value that step 7 brought."
 _KEYS = "Keys: arrows, Page Up and Down, Home and End choose a step; Enter goes to it, Escape back; + and - zoom."
@@ -48,6 +49,13 @@ class Drawing(NamedTuple):
     most: int = STEPS
 
 
+class _Room(NamedTuple):
+    """How many bytes of a text, and how many causes, a row has room for."""
+
+    text: int | None
+    causes: int
+
+
 # the page ------------------------------------------------------------------------------------------------------------
 
 
@@ -64,6 +72,7 @@ def timeline(drawing: Drawing) -> Markup:
 def _tables(drawing: Drawing) -> Iterator[Markup]:
     shown = drawing.events[: drawing.most]
     because = _because(drawing)
+    room = _Room(drawing.room, _CAUSES if len(shown) <= _LONG else _FEWER)
     for start in range(0, len(shown), _CHUNK):
         chunk = shown[start : start + _CHUNK]
         title = f"Steps {chunk[0].index:,} to {chunk[-1].index:,} as a table"
@@ -72,7 +81,7 @@ def _tables(drawing: Drawing) -> Iterator[Markup]:
             el("summary", title),
             el(
                 "div",
-                _table(chunk, because, title, drawing.room),
+                _table(chunk, because, title, room),
                 class_="wide steps",
                 role="region",
                 tabindex=0,
@@ -86,13 +95,13 @@ def _tables(drawing: Drawing) -> Iterator[Markup]:
         yield el("p", f"{more:,} steps of it are not in this page; the form .json of the report has every one.")
 
 
-def _table(events: Sequence[Event], because: dict[int, list[tuple[str, int]]], title: str, room: int | None) -> Markup:
+def _table(events: Sequence[Event], because: dict[int, list[tuple[str, int]]], title: str, room: _Room) -> Markup:
     head = el("thead", el("tr", *(el("th", column, scope="col") for column in _COLUMNS)))
-    rows = [_row(event, because.get(event.index, []), fit(event.said or "", room)) for event in events]
+    rows = [_row(event, because.get(event.index, []), room) for event in events]
     return el("table", head, el("tbody", *rows), aria_label=title)
 
 
-def _row(event: Event, because: list[tuple[str, int]], said: str) -> Markup:
+def _row(event: Event, because: list[tuple[str, int]], room: _Room) -> Markup:
     what = f"{kind(event.kind)} {event.occurrence}" if event.occurrence else kind(event.kind)
     bad = event.kind == "tool_result" and event.outcome not in (None, "recorded")
     marks = mark(event.labels)
@@ -102,8 +111,8 @@ def _row(event: Event, because: list[tuple[str, int]], said: str) -> Markup:
         el("td", moment(event.at)),
         el("td", f"{what} {event.outcome}" if bad else what),
         el("td", f"{_who(event)} {marks}" if marks else _who(event)),
-        el("td", said),
-        el("td", *_causes(because)),
+        el("td", fit(event.said or "", room.text)),
+        el("td", *_causes(because, room.causes)),
         el("td", where(event.locator)),
         id=f"s{event.index}",
         class_="deciding" if event.deciding else None,
@@ -116,12 +125,12 @@ def _who(event: Event) -> str:
     return named(event.name or event.agent)
 
 
-def _causes(because: list[tuple[str, int]]) -> Iterator[Markup | str]:
-    for number, (sign, source) in enumerate(because[:_CAUSES]):
+def _causes(because: list[tuple[str, int]], most: int) -> Iterator[Markup | str]:
+    for number, (sign, source) in enumerate(because[:most]):
         yield " " if number else ""
         yield el("a", f"{sign}{source}", href=f"#s{source}")
-    if len(because) > _CAUSES:
-        yield f" and {len(because) - _CAUSES:,} more"
+    if len(because) > most:
+        yield f" and {len(because) - most:,} more"
 
 
 def _because(drawing: Drawing) -> dict[int, list[tuple[str, int]]]:
@@ -154,9 +163,9 @@ def timeline_data(drawing: Drawing) -> dict[str, Any]:
         "edges": [
             [edge.source, edge.target, words[edge.kind], words[edge.basis]]
             for edge in drawing.edges
-            if edge.source in shown and edge.target in shown
+            if edge.kind != "value" and edge.source in shown and edge.target in shown  # threads tell of values
         ],
-        "threads": [_thread(thread, words) for thread in drawing.threads],
+        "threads": [_thread(thread, words) for thread in _drawn(drawing.threads)],
         "findings": [[f.index, words[f.code], words[f.severity], f.steps] for f in drawing.noted],
         "words": words.all,
     }
@@ -172,6 +181,16 @@ def _step(event: Event, lane: int, words: _Words) -> list[int]:
     call, result = (event.call, event.result) if called else (None, None)
     ends = (-1 if end is None else end for end in (call, result))
     return [event.index, lane, *(words[text or ""] for text in texts), *ends, int(event.deciding)]
+
+
+def _drawn(threads: Iterable[Thread]) -> Iterator[Thread]:
+    """The threads that the drawing has room for, those of minted values first."""
+    left = _ENDS
+    for thread in sorted(threads, key=lambda one: one.kind == "reference"):
+        left -= 1 + len(thread.uses)
+        if left < 0:
+            return
+        yield thread
 
 
 def _thread(thread: Thread, words: _Words) -> list[Any]:

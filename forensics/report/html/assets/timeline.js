@@ -13,11 +13,11 @@
   const [AT, WHAT, WHO, SAID, WHERE] = [1, 2, 3, 4, 6]; // cells of a row of the table
   const LOUD = ["medium", "high", "critical"];
   const BACK = {
-    requests: "asked for by", returns: "answers", feeds: "was shown", value: "holds a value of", handoff: "handed over by",
+    requests: "asked for by", returns: "answers", feeds: "was shown", handoff: "handed over by",
     retry: "tries again", parent: "inside of", link: "linked from", next: "comes after",
   };
   const FORTH = {
-    requests: "asked for", returns: "answered by", feeds: "shown to", value: "gave a value to", handoff: "handed over to",
+    requests: "asked for", returns: "answered by", feeds: "shown to", handoff: "handed over to",
     retry: "tried again by", parent: "contains", link: "links to", next: "comes before",
   };
 
@@ -165,7 +165,7 @@
         (!code || step.findings.some((finding) => finding.code === code)) &&
         (!value || step.mints.some((t) => t.value === value) || step.holds.some(({ thread }) => thread.value === value)));
       this.row = new Map(this.shown.map((step, row) => [step, row]));
-      this.lines = this.edges.filter((edge) => edge.kind !== "value" && this.row.has(edge.source) && this.row.has(edge.target));
+      this.lines = this.edges.filter((edge) => this.row.has(edge.source) && this.row.has(edge.target));
       this.ways = this.waysOf();
       this.count.textContent = `${this.shown.length} of ${this.steps.length} steps`;
       if (!this.row.has(this.chosen) && this.shown.length) this.tell((this.chosen = this.shown[0]));
@@ -191,7 +191,7 @@
     lay() {
       const width = this.view.clientWidth;
       const lanes = this.data.lanes.length;
-      const used = 1 + Math.max(-1, ...this.ways.map((way) => way.track));
+      const used = this.ways.reduce((most, way) => Math.max(most, way.track + 1), 0);
       this.pitch = HEIGHTS[this.zoom];
       this.lane = Math.max(9, Math.min(24, (width * 0.34) / Math.max(lanes, 1)));
       this.track = width < 600 ? 6 : 9;
@@ -438,7 +438,7 @@
     }
 
     ties(step) {
-      const told = (edges, words, far) => edges.filter((edge) => edge.kind !== "value").slice(0, 12).map((edge) => make("li", {},
+      const told = (edges, words, far) => edges.slice(0, 12).map((edge) => make("li", {},
         `${words[edge.kind] ?? edge.kind} `, this.link(edge[far]), ` (${edge.basis})`));
       const rows = [...told(step.into, BACK, "source"), ...told(step.from, FORTH, "target")];
       return rows.length ? [make("h4", {}, "Why, and what it led to"), make("ul", {}, ...rows)] : [];
@@ -478,15 +478,17 @@
     else around.addEventListener("toggle", () => timeline(one), { once: true });
   }
 
-  function follow(hash) {
+  function follow(hash, here = false) {
     const index = Number(/^#s(\d+)$/.exec(hash)?.[1] ?? -1);
     const one = data.timelines.find(({ steps }) => steps.length && steps[0][0] <= index && index <= steps.at(-1)[0]);
     if (!one) return false;
     const around = document.getElementById(one.id).closest("details");
     if (around) around.open = true;
-    timeline(one).choose(index, false);
+    timeline(one).choose(index, here);
     return true;
   }
+
+  follow(location.hash, true); // the browser goes to the row itself
 
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.('a[href^="#s"]');

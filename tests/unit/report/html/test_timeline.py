@@ -63,6 +63,28 @@ def test_causes_name_steps_and_values_apart_and_leave_out_sequence() -> None:
     assert table.count("<a ") == 2
 
 
+def test_the_drawing_has_room_for_minted_values_first_and_draws_no_value_twice() -> None:
+    uses = [ThreadUse(step=1, role="argument", written="verbatim", basis="recorded")] * 9_998
+    kinds = ("reference", "uuid", "uuid")
+    threads = [
+        Thread(index=n, trace=0, value=f"v{n}", kind=kind, minted=0, pointer="", tool="t", uses=uses)
+        for n, kind in enumerate(kinds)
+    ]
+    edges = [Edge(source=0, target=1, kind="value", basis="inferred")]
+    data = timeline_data(Drawing("t", [lane(0, "model", "")], [event(0), event(1)], edges, threads))
+    assert [data["words"][thread[0]] for thread in data["threads"]] == ["v1", "v2"]
+    assert data["edges"] == []
+
+
+def test_a_row_of_a_long_run_names_fewer_causes() -> None:
+    def causes(count: int) -> int:
+        edges = [Edge(source=n, target=20, kind="feeds", basis="derived") for n in range(15)]
+        html = timeline(Drawing("t", [lane(0, "model", "")], [event(n) for n in range(count)], edges, [])).html
+        return html.count("<a ")
+
+    assert (causes(100), causes(2_000)) == (12, 4)
+
+
 def test_the_way_of_a_value_is_told_in_words_with_how_it_was_written() -> None:
     use = ThreadUse(step=2, role="argument", written="base64", basis="recorded", pointer="/id")
     echo = ThreadUse(step=3, role="output", written="verbatim", basis="recorded", echo=True)
