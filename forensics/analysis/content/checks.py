@@ -27,6 +27,7 @@ _PATH = re.compile(
 _CODE = re.compile(
     r"[A-Za-z_][\w.]*(?:\(.*|\[.*)|(?:self|cls|os|process|config|settings|env|args|options|ctx)\.[\w.]+|.*\.\.\..*"
 )
+_PLACE = re.compile(r"https?://[^@]*|(?:[A-Za-z_][\w.-]*/){2,}[\w.-]+\.[a-z]{1,5}(?::\d+)*:?", re.DOTALL)
 _SHORTEST, _LONGEST = 3, 4096
 _VARIED_LENGTH, _RANDOM_LENGTH = 6, 12
 _RANDOM_BITS = 2.8  # a character, over the whole value: random hexadecimal of 16 digits has 3.4, a word of English 2.5
@@ -51,6 +52,7 @@ def given(value: str) -> bool:
         and value.lower() not in secret_names().placeholders
         and _TEMPLATE.fullmatch(value) is None
         and _PATH.fullmatch(value) is None
+        and _PLACE.fullmatch(value) is None
         and len(set(value)) > 1
     )
 

@@ -30,9 +30,9 @@ _PLACES = 20  # of one value that are named; all are counted
 _TOLD = 5_000  # places of an evidence for which the steps are looked up
 _VALUES = 200  # credentials of an evidence that have a finding of their own
 _SAYS = {
-    "control_sequence": "{} hold what controls a terminal or the direction of writing, such as {}",
-    "active_content": "{} hold what a browser or a viewer would act on, such as {}",
-    "formula_like_text": "{} begin as a formula of a spreadsheet does, such as {}",
+    "control_sequence": "what controls a terminal or the direction of writing stands in {}, such as {}",
+    "active_content": "what a browser or a viewer would act on stands in {}, such as {}",
+    "formula_like_text": "what a spreadsheet would compute stands at the beginning of {}, such as {}",
 }
 _INFERRED = frozenset({"token", "authorization", "auth", "cookie", "set-cookie"})
 """Kinds that rest on the entropy of a value under a name that need not mean a credential."""
