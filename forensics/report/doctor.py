@@ -13,7 +13,7 @@ from forensics.report.doctor_documents import (
     DOCTOR,
     DoctorDocument,
     ExtraRow,
-    IsolationRow,
+    ReachRow,
     SystemRow,
     WayRow,
 )
@@ -66,10 +66,10 @@ def doctor_document(tried: tuple[Tried, ...]) -> DoctorDocument:
     )
 
 
-def _isolation(tried: tuple[Tried, ...]) -> IsolationRow:
+def _isolation(tried: tuple[Tried, ...]) -> ReachRow:
     levels = [one.level for one in tried if one.level is not None]
     highest = max(levels, key=lambda level: level.rank, default=None)
-    return IsolationRow(level=highest, executes=highest == "wall", ways=[_way(one) for one in tried])
+    return ReachRow(level=highest, executes=highest == "wall", ways=[_way(one) for one in tried])
 
 
 def _way(tried: Tried) -> WayRow:

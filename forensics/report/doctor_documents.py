@@ -27,7 +27,7 @@ class WayRow(Document, frozen=True):
     hint: str | None = None
 
 
-class IsolationRow(Document, frozen=True):
+class ReachRow(Document, frozen=True):
     """What this machine can isolate: the highest level (null: a rerun can't start at all), whether a rerun that
     executes something can start, and every way in the order in which it would be tried.
     """
@@ -52,7 +52,7 @@ class DoctorDocument(Document, frozen=True):
     schema: str
     tool: Program
     system: SystemRow
-    isolation: IsolationRow
+    isolation: ReachRow
     extras: list[ExtraRow]
 
 

@@ -235,6 +235,7 @@ def _isolation(done: Rerun | None) -> IsolationRow:
         ],
         more=reached.more,
         missing=[_words(one) for one in reached.missing],
+        way=reached.way,
     )
 
 

@@ -127,8 +127,8 @@ class CapturedRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IsolationRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The isolation that was reached (none, process, tripwire, wall), and why not more. `more` counts captured changes
-    that are not listed.
+    """The isolation that was reached (none, process, tripwire, wall), the way in which a wall was raised (root, user,
+    bubblewrap; null: there is none), and why not more. `more` counts captured changes that are not listed.
     """
 
     level: str
@@ -136,6 +136,7 @@ class IsolationRow(msgspec.Struct, frozen=True, kw_only=True):
     captured: list[CapturedRow]
     more: int
     missing: list[str]
+    way: str | None = None
 
 
 class OutputRow(msgspec.Struct, frozen=True, kw_only=True):
