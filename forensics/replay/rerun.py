@@ -113,6 +113,7 @@ def replay(clearance: Clearance, plan: Plan, world: World) -> Rerun:
     the plan runs a tool and there is no wall.
     """
     check_fresh(clearance, plan, world.digests)
+    check_trace(clearance, world.analysis.trace)
     script = script_of(world.analysis.trace)
     check_answers(world.analysis.trace, script, plan)
     check_pause(world.analysis.trace, plan)
@@ -134,6 +135,13 @@ def check_fresh(clearance: Clearance, plan: Plan, now: tuple[str, str, str]) -> 
         told = " and ".join(changed)
         message = f"{told} changed between clearing and running: what was cleared is not what would run"
         raise StaleClearanceError(message, hint="clear it again: audit what is there now")
+
+
+def check_trace(clearance: Clearance, trace: Trace) -> None:
+    """Raise StaleClearanceError for another trace than the cleared one: an evidence may hold many."""
+    if (clearance.trace, clearance.digests[0]) != (trace.id, trace.evidence_sha256):
+        message = f"the clearance is for the trace {one_line(clearance.trace, 80)}, not for {one_line(trace.id, 80)}"
+        raise StaleClearanceError(message, hint="clear the trace that is to be rerun")
 
 
 def check_answers(trace: Trace, script: Script, plan: Plan) -> None:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from forensics.errors import CellFaultError
+from forensics.errors import CellFaultError, ConfigurationError, StaleClearanceError
 from forensics.replay import frames
 from forensics.replay.blueprint_loop import GuardrailBlocked
 from forensics.replay.cell import CellPlan, Ending, Isolation, open_cell
+from forensics.replay.code import code_of
 from forensics.replay.plan import Plan
 from forensics.replay.session import Session
 from forensics.replay.stops import Stopped, is_pause, paused
@@ -71,7 +72,10 @@ class Talk:
 
 
 def in_cell(session: Session, start: frames.Start, plan: Plan) -> Ended:
-    """Run the agent in a cell. Raises IsolationUnavailableError where the plan runs a tool and there is no wall."""
+    """Run the agent in a cell. Raises IsolationUnavailableError where the plan runs a tool and there is no wall, and
+    StaleClearanceError where the code that was planned is not what lies there now.
+    """
+    check_code(plan)
     talk = Talk(session)
     asked = CellPlan(target=_AGENT, paths=plan.paths, argument=frames.encode(start), executes=plan.executes)
     with open_cell(asked) as cell:
@@ -84,6 +88,19 @@ def in_cell(session: Session, start: frames.Start, plan: Plan) -> Ended:
     if not talk.over and session.stopped is None:
         session.course.stop(_cut_off(ending, isolation))
     return Ended(output=talk.output, broke=talk.broke, isolation=isolation, ending=ending)
+
+
+def check_code(plan: Plan) -> None:
+    """Raise StaleClearanceError unless every module of the user's that the plan names is, byte for byte, as planned."""
+    planned = (*(() if plan.agent is None else (plan.agent,)), *(one.code for one in plan.overrides))
+    for code in planned:
+        try:
+            now = code_of(code.target, plan.paths)
+        except ConfigurationError as gone:
+            raise StaleClearanceError(gone.message, hint=gone.hint) from None
+        if now != code:
+            message = f"the source of {code.target} changed between clearing and running"
+            raise StaleClearanceError(message, hint="plan it again with what is there now")
 
 
 def _converse(talk: Talk, cell: Cell) -> None:

@@ -13,6 +13,7 @@ from forensics.api import Options
 from forensics.api_replay import prepare
 from forensics.core.verdict import Clearance
 from forensics.errors import StaleClearanceError
+from forensics.replay.code import code_of
 from forensics.replay.plan import Modifications, Plan
 from forensics.replay.rerun import World, replay
 
@@ -94,6 +95,26 @@ def test_a_clearance_that_is_bound_to_no_plan(prepared: Prepared) -> None:
     world = World(analysis=prepared.analysis, rules=prepared.rules, digests=(digests[0], digests[1], digests[2]))
     with pytest.raises(StaleClearanceError, match="no plan"):
         replay(cleared, Plan(), world)
+
+
+def test_another_trace_of_the_same_evidence(prepared: Prepared) -> None:
+    other = prepare(SAMPLES / "pager.db", msgspec.structs.replace(prepared.options, trace="b8e63f8c"))
+    assert other.analysis.trace.id != prepared.analysis.trace.id
+    swapped = msgspec.structs.replace(prepared, analysis=other.analysis)
+    document = swapped.run().document()
+    assert [reason.code for reason in document.verdict.reasons][-1] == "stale_clearance"
+    assert document.calls == []
+
+
+def test_the_source_of_an_agent(tmp_path: Path) -> None:
+    source = tmp_path / "mine.py"
+    source.write_text("def run(ports): return 1\n", encoding="utf-8")
+    plan = Plan(agent=code_of("mine:run", (str(tmp_path),)), paths=(str(tmp_path),))
+    planned = prepare(SAMPLES / "pager.db", Options(policy="inject"), plan)
+    source.write_text("def run(ports): return 2\n", encoding="utf-8")
+    assert refused(planned).startswith("the source of mine:run changed")
+    source.unlink()
+    assert "no module mine" in refused(planned)
 
 
 def test_nobody_makes_a_clearance(prepared: Prepared) -> None:
