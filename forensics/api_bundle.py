@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.sanitise import visible
+from forensics.core.sanitise import one_line, visible
 from forensics.custody.bundle import Custody, sealed
 from forensics.custody.statement import Input
+from forensics.errors import ReportError
 from forensics.formats.places import named_places
 from forensics.formats.shared.remote import is_url
 from forensics.formats.shared.source import STDIN
@@ -51,6 +53,9 @@ class Commission(msgspec.Struct, frozen=True, kw_only=True):
 
 def check_bundle(folder: Path, evidence: Sequence[Where]) -> None:
     """Look, before any work, whether a bundle may be written there. Raises ReportError."""
+    if os.path.lexists(folder):
+        message = f"{one_line(folder.name, 80)} exists already, and a bundle is never written over anything"
+        raise ReportError(message, hint="name a new folder")
     check_outputs([folder], evidence)
 
 

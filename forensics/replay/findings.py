@@ -27,6 +27,7 @@ def findings_of(rerun: Rerun, recorded: Trace) -> tuple[Finding, ...]:
     return (
         *_stopped(rerun),
         *_without_effect(rerun),
+        *_never_called(rerun),
         *_order(rerun, recorded),
         *_unused(rerun, recorded),
         *_captured(rerun),
@@ -49,6 +50,18 @@ def _without_effect(rerun: Rerun) -> Iterator[Finding]:
             "is told (ask it again with --mode live)"
         )
         yield _found("modification_without_effect", message, (step,))
+
+
+def _never_called(rerun: Rerun) -> Iterator[Finding]:
+    """Stand-ins of tools that the rerun never called: most likely a name that is written otherwise."""
+    if rerun.stopped is not None:
+        return
+    called = {call.tool for call in rerun.calls}
+    tools = (*(one.tool for one in rerun.plan.stubs), *(one.tool for one in rerun.plan.overrides))
+    for name in dict.fromkeys(tools):
+        if name not in called:
+            message = f"{one_line(name, 60)} has a stand-in, and the rerun never called a tool of that name"
+            yield _found("modification_without_effect", message, (0,))
 
 
 def _order(rerun: Rerun, recorded: Trace) -> Iterator[Finding]:
@@ -88,7 +101,7 @@ def _captured(rerun: Rerun) -> Iterator[Finding]:
     for what, names in (("written in the cell", written), ("tried and denied", [] if stopped_for_it else tried)):
         if names:
             listed = ", ".join(one_line(name, 60) for name in names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
-            yield _found("effect_captured", f"{len(names)} effects {what}, none reached the world: {listed}", ())
+            yield _found("effect_captured", f"{len(names)} effects {what}, none reached the world: {listed}", (0,))
 
 
 def _numbered(steps: Sequence[int], what: str) -> str:

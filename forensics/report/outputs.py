@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from forensics.formats.places import Where
 
+_SYSTEM = {("/", "dev"), ("/", "proc"), ("/", "sys")}
 _FORCE = "choose another name, or replace it with --force"
 _ELSEWHERE = "write it to another folder, so that the evidence stands as it stood"
 
@@ -47,10 +48,17 @@ def check_outputs(outputs: Sequence[Path], evidence: Iterable[Where], *, force: 
         seen.add(home / path.name)
         if home in beside or any(home.is_relative_to(folder) for folder in folders):
             raise ReportError(f"{_name(path)} would be written into the folder of the evidence", hint=_ELSEWHERE)
-        if path.is_dir():
-            raise ReportError(f"{_name(path)} is a folder")
+        _check_kind(path, home)
         if os.path.lexists(path) and not force:
             raise ReportError(f"{_name(path)} exists already", hint=_FORCE)
+
+
+def _check_kind(path: Path, home: Path) -> None:
+    """Raise ReportError for what a file can't take the place of: no file that is forced may replace a device."""
+    if path.is_dir():
+        raise ReportError(f"{_name(path)} is a folder")
+    if home.parts[:2] in _SYSTEM or (path.exists() and not path.is_file()):
+        raise ReportError(f"{_name(path)} is a device or a pipe", hint="name a file, or - for standard output")
 
 
 def write_output(path: Path, data: bytes, *, force: bool = False) -> None:

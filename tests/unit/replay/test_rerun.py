@@ -185,6 +185,13 @@ def test_a_declared_change_has_no_effect_on_recorded_words(
     assert document.reproduction is False
 
 
+def test_a_stand_in_of_a_tool_that_is_never_called_is_told(rerun: Callable[..., Replayed]) -> None:
+    document = rerun(agents.oncall, stubs=(Stub("pager.triger", ({"id": "pg_1"},)),)).document()
+    said = [one for one in document.findings if one.code == "modification_without_effect"]
+    assert ["pager.triger has a stand-in" in one.message for one in said] == [True]
+    assert [one.steps for one in said] == [[0]]
+
+
 def test_a_model_that_is_asked_once_more_stops(rerun: Callable[..., Replayed]) -> None:
     def greedy(ports: Any) -> None:
         for _ in range(5):

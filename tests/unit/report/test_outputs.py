@@ -107,3 +107,12 @@ def test_a_folder_and_a_name_given_twice_are_no_outputs(tmp_path: Path) -> None:
         check_outputs([tmp_path], [], force=True)
     with pytest.raises(ReportError, match="named twice"):
         check_outputs([tmp_path / "a.md", tmp_path / "x" / ".." / "a.md"], [])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a system with pipes that have names")
+def test_nothing_that_is_no_file_is_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/null")
+    for path in (tmp_path / "pipe", tmp_path / "link", Path("/dev/null"), Path("/dev/new.md"), Path("/proc/self/x.md")):
+        with pytest.raises(ReportError, match="a device or a pipe"):
+            check_outputs([path], [], force=True)
