@@ -365,16 +365,13 @@ def test_a_plan_that_executes_is_refused_without_a_wall(monkeypatch: pytest.Monk
         assert refusal.value.code == "isolation_unavailable"
 
 
-def test_a_wall_that_can_not_be_raised_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wall_that_can_not_be_raised_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The child then starts at the next lower level, unless it executes something."""
+    no_folder = tmp_path / "file"
+    no_folder.touch()
     monkeypatch.setattr(the_cell, "ways", lambda _plan: ("root", None))
-    monkeypatch.setattr("tempfile.mkdtemp", _unmountable)
+    monkeypatch.setattr("tempfile.mkdtemp", lambda **_: str(no_folder))
     with open_cell(CellPlan(target="escapes:leave", argument=b"0", paths=(AGENTS,))) as cell:
         assert cell.level == Level.TRIPWIRE
-    assert len(cell.isolation().missing) == 1
-
-
-def _unmountable(prefix: str) -> str:
-    import tempfile
-
-    return tempfile.mkstemp(prefix=prefix)[1]
+    (why,) = cell.isolation().missing
+    assert why.startswith("root: ")
