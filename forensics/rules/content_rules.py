@@ -15,6 +15,7 @@ Group = Literal["credential", "personal", "texts"]
 Check = Literal["given", "varied", "digits", "name_and_password", "address", "card", "iban", "phone"]
 SHAPES = ("secrets/credentials.yaml", "secrets/personal.yaml", "content/texts.yaml")
 NAMES = "secrets/names.yaml"
+LETTERS = "content/lookalikes.yaml"
 
 
 class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,6 +77,21 @@ class SecretNames(_Strict, frozen=True):
     never: frozenset[str]
     placeholders: frozenset[str]
     tests: tuple[NameTest, ...]
+
+
+class Lookalikes(_Strict, frozen=True):
+    """Letters by the Latin letter that they look like."""
+
+    schema: Literal["forensics/lookalikes/v1"]
+    because: str
+    references: tuple[str, ...]
+    letters: dict[str, str]
+
+
+@lru_cache(maxsize=1)
+def lookalike_letters() -> dict[int, str]:
+    """The Latin letter by the code point that looks like it. Raises RuleError."""
+    return {ord(letter): latin for letter, latin in _read(LETTERS, Lookalikes).letters.items()}
 
 
 @lru_cache(maxsize=1)

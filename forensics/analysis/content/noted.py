@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 
 _PLACES = 20  # of one value that are named; all are counted
 _TOLD = 5_000  # places of an evidence for which the steps are looked up
+_SHOWN = 60  # characters of what acts
 _VALUES = 200  # credentials of an evidence that have a finding of their own
 _SAYS = {
     "control_sequence": "what controls a terminal or the direction of writing stands in {}, such as {}",
     "active_content": "what a browser or a viewer would act on stands in {}, such as {}",
+    "lookalike_key": "keys that look alike and are not the same characters stand in {}: {}",
     "formula_like_text": "what a spreadsheet would compute stands at the beginning of {}, such as {}",
 }
 _INFERRED = frozenset({"token", "authorization", "auth", "cookie", "set-cookie"})
@@ -161,7 +163,8 @@ class Noted:
         yield from self._credentials(secrets)
         yield from self._personal()
         for code, (shown, value) in sorted(self._acting.items()):
-            message = _SAYS[code].format(_texts(value.count), one_line(shown, 40))
+            where = _counted(value.count, "object" if code == "lookalike_key" else "text")
+            message = _SAYS[code].format(where, one_line(shown, _SHOWN))
             yield value.trace, _finding(code, message, value)
 
     def _credentials(self, secrets: Secrets) -> Iterator[tuple[Trace | None, Finding]]:
@@ -169,7 +172,7 @@ class Noted:
         for text, value in found[:_VALUES]:
             named = secrets.secret(text, value.kind, value.group).name
             linking = ", which links records and is shown as it is" if text in secrets.ids else ""
-            told = f"a value that looks like a credential ({value.kind}) stands in {_places(value.count)}"
+            told = f"a value that looks like a credential ({value.kind}) stands in {_counted(value.count, 'place')}"
             confidence = "medium" if value.kind in _INFERRED else "high"
             message = f"{told}: {named}{linking}"
             yield value.trace, _finding("secret", message, value, confidence=confidence, tags=(value.kind,))
@@ -188,7 +191,7 @@ class Noted:
             first = next((v.trace for v in values if v.trace is not None), None)
             steps = {s for v in values if v.trace is first and first is not None for s in v.steps}
             total = _Value(kind, PERSONAL, places, steps, first, sum(v.count for v in values))
-            message = f"personal data ({kind}): {_distinct(len(values))} in {_places(total.count)}"
+            message = f"personal data ({kind}): {_counted(len(values), 'value')} in {_counted(total.count, 'place')}"
             yield (
                 first,
                 _finding("secret", message, total, confidence="medium", tags=(PERSONAL, kind), severity=Severity.INFO),
@@ -216,16 +219,8 @@ def _finding(
     )
 
 
-def _places(count: int) -> str:
-    return f"{count} place{'s' if count != 1 else ''}"
-
-
-def _texts(count: int) -> str:
-    return f"{count} text{'s' if count != 1 else ''}"
-
-
-def _distinct(count: int) -> str:
-    return f"{count} value{'s' if count != 1 else ''}"
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' if count != 1 else ''}"
 
 
 def _ids(reading: Reading) -> Iterator[str]:

@@ -29,6 +29,7 @@ _VALUE = r"""[^\s"'\\,;&<>(){}\[\]|`]"""
 _ASSIGNS = r"(?::|=>|={1,2}|%3[aAdD])"
 _ENDINGS = "values?|string|text|header|env|b64|base64|plain|raw|[12]"
 _SPELLED = r"\\u00(?:[46][0-9a-fA-F]|[57][0-9aA])"  # letters that nobody has to escape
+_ODD_KEY = r"""(?:[\x80-\xff]|\\u[0-9a-fA-F]{4})[^"\n]*"\s*:"""  # the name of a member with a letter beyond ASCII
 _BASE64_GROUPS = 6  # 18 bytes of text
 
 
@@ -117,7 +118,7 @@ def triggers() -> tuple[Trigger, ...]:
     named = rf"""(?i)(?:{_names()})(?:[_-]?(?:{_ENDINGS}))?(?:[\\"'\]]|%22)*\s*[:=,%]|--(?:{_names()})\s"""
     return (
         Trigger(_either(by_group["credential"] + by_group["texts"] + [_SPELLED]), by_token=False),
-        Trigger(_either([named]), by_token=False),
+        Trigger(_either([named, _ODD_KEY]), by_token=False),
         Trigger(_either([*by_group["personal"], base64_of_text(_BASE64_GROUPS)]), by_token=True),
     )
 

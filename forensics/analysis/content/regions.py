@@ -91,6 +91,10 @@ class Regions:
             region = self._member_of(self._way[-1], offset)
         return region
 
+    def names_beside(self) -> list[str]:
+        """The names of the members of the container that was split last; none of a list."""
+        return (self._way[-1].members.names or []) if self._way else []
+
     def _record(self, offset: int) -> Region:
         """The whole document, or the line."""
         if self._whole:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from forensics.analysis.content.lookalikes import alike, lookalikes
 from forensics.analysis.content.matcher import acting, spans
 from forensics.analysis.content.names import secret_name
 from forensics.analysis.content.noted import Noted, Where, spellings
@@ -25,6 +26,7 @@ from forensics.core.jsonvalue import decode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from forensics.analysis.content.lookalikes import Pair
     from forensics.analysis.content.regions import Region
     from forensics.core.reading import Reading
     from forensics.core.trace import Trace
@@ -111,10 +113,23 @@ class _Scan:
         named = fired.start < region.start  # in the name of a member
         if not region.is_json or self._parsed > _PARSED or (named and region.end - region.start > _LARGE):
             return self._judge_text(fired, region)
+        self._alike(region, named=named)
         fields = list(fields_of(decode(self._data[region.start : region.end]).value, region.pointer, region.key))
         if named and region.key is not None:
             fields.append(Field(region.pointer, None, region.key, is_key=True))
         return region.end, tuple(value for field in fields for value in self._field(field, region))
+
+    def _alike(self, region: Region, *, named: bool) -> None:
+        """Note keys that look alike: in the objects of a region, and of a large object the names of its members."""
+        data = bytes(self._data[region.start : region.end])
+        pairs: list[Pair] = []
+        if not data.isascii() or b"\\u" in data:
+            pairs += lookalikes(decode(data).value, region.pointer)
+        if named and region.key is not None and not region.key.isascii():
+            above = region.pointer.rpartition("/")[0]
+            pairs += [(above, *two) for two in alike(self.regions.names_beside()) if region.key in two]
+        for pointer, one, other in pairs:
+            self._noted.acting("lookalike_key", f"{one!a} and {other!a}", self._where(region, other, pointer))
 
     def _judge_text(self, fired: Fired, region: Region) -> tuple[int, tuple[str, ...]]:
         """Judge the text around, as it is written."""

@@ -175,3 +175,23 @@ def test_other_ids_are_not(tmp_path: Path, trace_id: str) -> None:
 def test_the_pages_of_a_database_are_no_text(sample: str) -> None:
     """What parts the records of a database drives no terminal; its rows are looked through as steps."""
     assert not of(api.examine(SAMPLES / sample).audit(), "control_sequence")
+
+
+@pytest.mark.parametrize("filler", [0, 400])
+@pytest.mark.parametrize("ascii_only", [True, False])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("amount", "\u0430mount"), ("caf\u00e9", "cafe\u0301"), ("id", "i\u200bd"), ("key", "\uff4bey")],
+)
+def test_keys_that_look_alike_are_told(tmp_path: Path, one: str, other: str, filler: int, *, ascii_only: bool) -> None:
+    members: dict[str, Any] = {one: 1, **{f"member {n}": "x" * 100 for n in range(filler)}, other: "two"}
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"messages": TURNS, "extra": members}, ensure_ascii=ascii_only), "utf-8")
+    (found,) = of(api.examine(path).audit(), "lookalike_key")
+    assert found.locators[0].pointer == "/extra"
+    assert ascii(other) in found.message
+
+
+def test_keys_of_another_script_are_not(tmp_path: Path) -> None:
+    members = {"\u0441\u0443\u043c\u043c\u0430": 1, "\u91d1\u984d": 2, "na\u00efve": 3, "naive": 4, "ID": 5, "id": 6}
+    assert not of(audited(tmp_path, TURNS, extra=[members]), "lookalike_key")
