@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import overload
 
@@ -74,6 +73,7 @@ class Handles(Sequence[Handle]):
         self._uses = _Uses()
         self._order = array("i")
         self._by_call = array("i")
+        self._begin = array("i")
 
     def __len__(self) -> int:
         return len(self._step)
@@ -109,21 +109,15 @@ class Handles(Sequence[Handle]):
         placed = sorted(step << _NUMBER_BITS | number for number, step in enumerate(self._step))
         self._order = array("i", [one & _NUMBER for one in placed])
         self._uses.close(len(self))
-        called = sorted(call << _NUMBER_BITS | at for at, call in enumerate(self._calls_in_order()))
-        self._by_call = array("i", [one & _NUMBER for one in called])
-
-    def _calls_in_order(self) -> Iterator[int]:
-        return (self._call[number] for number in self._order)
+        calls = array("i", (self._call[number] for number in self._order))
+        self._begin, self._by_call = _sorted_by(calls, max(calls, default=NOWHERE) + 1)
 
     def minted_by(self, call: int) -> list[str]:
         """The values that a call minted, by their steps."""
-        begin = bisect_left(self._by_call, call, key=self._call_at)
-        end = bisect_right(self._by_call, call, key=self._call_at)
-        numbers = (self._order[at] for at in self._by_call[begin:end])
+        if call + 1 >= len(self._begin):
+            return []
+        numbers = (self._order[at] for at in self._by_call[self._begin[call] : self._begin[call + 1]])
         return [self._values[number] for number in numbers if self.kind(number) != REFERENCE]
-
-    def _call_at(self, at: int) -> int:
-        return self._call[self._order[at]]
 
     @overload
     def __getitem__(self, at: int) -> Handle: ...
@@ -174,6 +168,22 @@ class Handles(Sequence[Handle]):
         )
 
 
+def _sorted_by(keys: Sequence[int], count: int) -> tuple[array[int], array[int]]:
+    """The places of keys below `count`, sorted by key and, of one key, in their order; and where each key begins among
+    them, with one more for the end (a counting sort).
+    """
+    begin = array("i", [0]) * (count + 1)
+    for key in keys:
+        begin[key + 1] += 1
+    for key in range(count):
+        begin[key + 1] += begin[key]
+    free, places = begin[:], array("i", [0]) * len(keys)
+    for at, key in enumerate(keys):
+        places[free[key]] = at
+        free[key] += 1
+    return begin, places
+
+
 class _Uses:
     """The uses of all handles, in the order in which they were found and, once closed, by handle."""
 
@@ -199,17 +209,8 @@ class _Uses:
         self._echo.append(use.echo)
 
     def close(self, handles: int) -> None:
-        """Sort them by handle: each in the order in which they were found (a counting sort)."""
-        self._begin = array("i", bytes(4 * (handles + 1)))
-        for handle in self._handle:
-            self._begin[handle + 1] += 1
-        for handle in range(handles):
-            self._begin[handle + 1] += self._begin[handle]
-        free = self._begin[:]
-        self._sorted = array("i", bytes(4 * len(self._handle)))
-        for at, handle in enumerate(self._handle):
-            self._sorted[free[handle]] = at
-            free[handle] += 1
+        """Sort them by handle: each in the order in which they were found."""
+        self._begin, self._sorted = _sorted_by(self._handle, handles)
 
     def any(self, handle: int) -> bool:
         return self._begin[handle] < self._begin[handle + 1]

@@ -31,6 +31,7 @@ _CLEARED = {
 }
 _ROLES = {"model_output": "model output", "final_answer": "final answer", "branch": "shown to model"}
 _FLOWS = 3
+_LOOKED_UP = 256  # calls; more are found by one look at all of them
 _ID = 36  # characters of a trace id in a table: those of a UUID
 _BRIEF, _FILE = 13, 28  # characters of a trace id and a file name where both don't fit into the line of the verdict
 _HANG = "        "
@@ -81,7 +82,9 @@ def deciding(trace: TraceRow) -> ReasonRow:
     """The reason that says most: what refuses even an injecting rerun, then the call that does the most harm."""
     reasons = trace.verdict.policies.inject.reasons or trace.verdict.reasons
     steps = {reason.step for reason in reasons}
-    effects = {call.step: call.effect for call in trace.executions if call.step in steps}
+    few = len(steps) <= _LOOKED_UP
+    calls = (call_at(trace, step) for step in steps) if few else trace.executions
+    effects = {call.step: call.effect for call in calls if call is not None and call.step in steps}
 
     def weight(reason: ReasonRow) -> tuple[bool, int]:
         effect = None if reason.step is None else effects.get(reason.step)

@@ -174,6 +174,7 @@ def test_handles_stand_in_the_order_of_their_steps_with_their_uses() -> None:
     assert list(handles.first_by_call()) == [(0, 0), (1, 2)]
     assert list(handles.carried()) == [0, 2]
     assert list(handles.minted_values()) == [(0, "a-1"), (1, "b-2")]
+    assert [handles.minted_by(call) for call in range(3)] == [["a-1"], ["b-2"], []]
 
 
 def test_no_handles_are_none() -> None:
