@@ -200,7 +200,7 @@ def run_agent(wire: Wire, argument: bytes) -> None:
     start = frames.decode_start(argument)
 
     def agent(ports: Ports) -> Any:
-        return _agent(start)(ports)  # found inside, so that what an import raises is told as well
+        return agent_of(start)(ports)  # found inside, so that what an import raises is told as well
 
     run_function(wire, agent, start)
 
@@ -216,7 +216,8 @@ def run_function(wire: Wire, agent: Agent, start: frames.Start) -> None:
         line.tell(frames.Broke(type(error).__name__, str(error)))
 
 
-def _agent(start: frames.Start) -> Agent:
+def agent_of(start: frames.Start) -> Agent:
+    """The agent that a start names, or the loop of the blueprint in it."""
     if start.agent is not None:
         return load(start.agent)
     from forensics.replay.blueprint_loop import Blueprint, run

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from forensics.replay import frames
 from forensics.replay.cell import Isolation, Level
-from forensics.replay.child_ports import run_function
+from forensics.replay.child_ports import agent_of, run_function
 from forensics.replay.running import Ended, Talk
 
 if TYPE_CHECKING:
-    from forensics.replay import frames
     from forensics.replay.plan import Plan
     from forensics.replay.ports import Agent
     from forensics.replay.running import Runner
@@ -37,12 +37,13 @@ class DirectWire:
         return self._replies.popleft() if self._replies else None
 
 
-def here(agent: Agent) -> Runner:
-    """A runner that calls this function, in this process."""
+def here(agent: Agent | None = None) -> Runner:
+    """A runner that calls this function in this process; None: the blueprint, which is no foreign code."""
 
     def run(session: Session, start: frames.Start, _plan: Plan) -> Ended:
         talk = Talk(session)
-        run_function(DirectWire(talk), agent, start)
+        sent = frames.decode_start(frames.encode(start))
+        run_function(DirectWire(talk), agent or agent_of(sent), sent)
         why = ("the agent ran in the process that holds the record",)
         return Ended(output=talk.output, broke=talk.broke, isolation=Isolation(level=Level.NONE, missing=why))
 
