@@ -39,7 +39,7 @@ from forensics.rules.engine import RuleSet, load_rules
 from forensics.rules.policy_file import load_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
     import networkx as nx
 
@@ -99,9 +99,15 @@ class Examination(msgspec.Struct, frozen=True):
         """The inspection document."""
         return self.shown(inspection_document(self.examined, self.policy, self.rules.digest))
 
-    def shown(self, document: D) -> D:
-        """A document about this evidence as it may be shown: without its secrets, unless they were asked for."""
-        return redactor_of(one.reading for one in self.examined).document(document) if self.redact else document
+    def shown(self, document: D, written: Iterable[str] = ()) -> D:
+        """A document about this evidence as it may be shown: without its secrets, unless they were asked for. `written`
+        are texts that people wrote for it, beside those of the policy and the names of the files.
+        """
+        if not self.redact:
+            return document
+        names = (one.name for one in self.examined)
+        texts = (*written, *self.policy.texts, *names)
+        return redactor_of((one.reading for one in self.examined), written=texts).document(document)
 
     def report(self, options: ReportOptions | None = None) -> ReportDocument:
         """The report document: sixteen parts, for people who were not there."""
@@ -109,7 +115,7 @@ class Examination(msgspec.Struct, frozen=True):
 
         asked = msgspec.structs.replace(options or ReportOptions(), redacted=self.redact)
         code = exit_code(self, asked.fail_on)
-        return self.shown(report_document(self.examined, self.policy, self.rules.digest, code, asked))
+        return self.shown(report_document(self.examined, self.policy, self.rules.digest, code, asked), asked.texts)
 
     def reports(self, options: ReportOptions | None = None) -> Iterator[ReportDocument]:
         """A report of each trace by itself, in the order of the traces, over its own evidence alone; steps are numbered

@@ -85,7 +85,7 @@ def _custody(evidence: Sequence[Where], examination: Examination, commission: Co
     counts = {name: held for name, held in msgspec.to_builtins(audit.counts).items() if isinstance(held, int)}
     return Custody(
         tool={"name": audit.tool.name, "version": audit.tool.version},
-        command=tuple(map(visible, commission.command)),
+        command=tuple(map(visible, examination.shown(commission.command, commission.command))),
         started=_utc(commission.started),
         inputs=_inputs(evidence, audit.evidence),
         finished=_utc(datetime.datetime.now(datetime.UTC)),

@@ -55,7 +55,10 @@ class Compared(msgspec.Struct, frozen=True):
 
     def _shown(self, document: D) -> D:
         """The document without secrets, unless they were asked for; a value of both runs has one name."""
-        return redactor_of(one.reading for one in self.evidence).document(document) if self.redact else document
+        if not self.redact:
+            return document
+        texts = (*self.policy.texts, *(one.name for one in self.evidence))
+        return redactor_of((one.reading for one in self.evidence), written=texts).document(document)
 
 
 def _of_one(examined: Examined, analysis: TraceAnalysis) -> Examined:

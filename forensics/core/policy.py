@@ -65,6 +65,11 @@ class Policy(msgspec.Struct, frozen=True):
     expired: tuple[str, ...] = ()
     as_of: datetime.date | None = None
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What its author wrote in his own words, and which every document repeats."""
+        return (self.name, *(text for entry in self.tools for text in (entry.because, entry.by)))
+
     def trusts_server(self, server: str | None, version: str | None = None, inventory: str | None = None) -> bool:
         """Whether this server's own declarations count. A pin to a version (a glob) or to an inventory is met only by
         the operator's own inventory (`--tools`), never by what a trace states.

@@ -28,12 +28,16 @@ Unit = tuple[Place, ...]
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """By what is judged: the options, and the digests of rules, policy and program that all workers must have."""
+    """By what is judged: the options, and the digests of rules, policy and program that all workers must have. The
+    digest of a policy is that of its text, so its entries that are over (`expired`) count beside it: a clearance that
+    rested on one is given anew, or no more.
+    """
 
     options: Options
     fail_on: Severity
     rules: str
     policy: str
+    expired: tuple[str, ...] = ()
     program: str = __version__
 
     @property
@@ -41,7 +45,7 @@ class Terms(msgspec.Struct, frozen=True):
         """One digest for all that a result depends on beside the evidence."""
         limits = msgspec.json.encode(self.options.limits, order="sorted").decode()
         shown = f"{self.options.input_format} {self.options.redact}"
-        told = (self.rules, self.policy, self.program, shown, limits, str(self.fail_on))
+        told = (self.rules, self.policy, *self.expired, self.program, shown, limits, str(self.fail_on))
         return hashlib.sha256("\n".join(told).encode()).hexdigest()
 
 
@@ -49,7 +53,7 @@ def terms_of(options: Options, fail_on: Severity) -> Terms:
     """The terms that these options come to here. Raises RuleError for a broken rule pack or policy."""
     by = judges(options)
     dated = msgspec.structs.replace(options, as_of=options.date())
-    return Terms(dated, fail_on, by.rules.digest, by.policy.digest)
+    return Terms(dated, fail_on, by.rules.digest, by.policy.digest, by.policy.expired)
 
 
 def audit_batch(units: Sequence[Unit], terms: Terms) -> list[Result]:

@@ -22,7 +22,7 @@ from forensics.analysis.content.patterns import compile_pattern, triggers
 from forensics.analysis.content.values import members_of, name_of_item
 from forensics.core.jsonvalue import decode_embedded
 from forensics.core.sanitise import one_line, visible
-from forensics.core.secrets import Secrets
+from forensics.core.secrets import CREDENTIAL, Secrets
 from forensics.report.rows import Rows
 
 if TYPE_CHECKING:
@@ -271,7 +271,21 @@ def _heads(spelled: dict[bytes, Secret]) -> dict[str, list[tuple[str, Secret]]]:
     return dict(found)
 
 
-def redactor_of(readings: Iterable[Reading | None], *, new: bool = False) -> Redactor:
-    """What hides the secrets of these readings; `new` says that there may be texts beside theirs."""
+def redactor_of(readings: Iterable[Reading | None], *, new: bool = False, written: Iterable[str] = ()) -> Redactor:
+    """What hides the secrets of these readings; `new` says that there may be texts beside theirs. `written` are the
+    texts that people wrote for the documents themselves (reasons, titles, names of files).
+    """
     known = [reading.secrets for reading in readings if reading is not None]
+    known = [_slips(written, known), *known]
     return Redactor([msgspec.structs.replace(one, complete=False) for one in known] if new else known)
+
+
+def _slips(written: Iterable[str], known: Sequence[Secrets]) -> Secrets:
+    """The credentials in texts that people wrote. Personal data stay: who vouches for a tool is meant to be read."""
+    own = Secrets(known[0].key) if known else Secrets()
+    ids = frozenset(value for one in known for value in one.ids)
+    texts = (text.encode("utf-8", "surrogatepass") for text in dict.fromkeys(written))
+    found = [span for text in texts for span in spans(text, None) if span.group == CREDENTIAL and span.value not in ids]
+    named = {span.value: own.secret(span.value, span.kind, span.group) for span in found}
+    packed = {span.packed: named[span.value] for span in found if span.packed is not None}
+    return msgspec.structs.replace(own, known=named, packed=packed, complete=bool(known))

@@ -49,6 +49,12 @@ class ReportOptions(msgspec.Struct, frozen=True, kw_only=True):
     suppressions: InForce | None = None
     redacted: bool = True
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What people wrote in their own words for this report."""
+        of = self.suppressions.texts if self.suppressions is not None else ()
+        return tuple(text for text in (self.title, self.case_id, self.author, *of) if text is not None)
+
 
 def report_document(
     examined: Sequence[Examined], policy: Policy, rules_digest: str, exit_code: int, options: ReportOptions

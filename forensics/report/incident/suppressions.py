@@ -70,6 +70,11 @@ class InForce(msgspec.Struct, frozen=True):
     entries: tuple[Suppression, ...]
     expired: tuple[Suppression, ...]
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What the author of the file wrote in his own words."""
+        return tuple(text for entry in (*self.entries, *self.expired) for text in (entry.because, entry.by))
+
     def of(self, finding: ReportFinding, trace: str | None) -> Suppressed | None:
         """Why this finding does not count; None where nothing covers it."""
         entry = next((entry for entry in self.entries if entry.covers(finding, trace)), None)

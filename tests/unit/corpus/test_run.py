@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import json
 import os
 import shutil
@@ -278,3 +279,25 @@ def test_the_summary_is_the_document(corpus: Path, tmp_path: Path) -> None:
     written = json.loads((tmp_path / "out" / SUMMARY).read_bytes())
     assert written["counts"]["files"] == document.counts.files
     assert written["schema"] == "forensics/corpus/v1"
+
+
+def test_what_rested_on_an_entry_that_is_over_by_now_is_judged_anew(tmp_path: Path) -> None:
+    trace = tmp_path / "traces" / "run.jsonl"
+    trace.parent.mkdir()
+    call = {"type": "tool_call", "id": "c0", "name": "frobnicate", "args": {}}
+    steps = [{"type": "user", "text": "hi"}, call, {"type": "tool_result", "call_id": "c0", "result": "ok"}]
+    trace.write_text("\n".join(map(json.dumps, steps)), "utf-8")
+    entry = {"tool": "frobnicate", "effect": "none", "result": "stable", "because": "b", "by": "me"}
+    dated = {"schema": "forensics/policy/v1", "name": "p", "tools": [{**entry, "expires": "2027-03-01"}]}
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(json.dumps(dated), "utf-8")
+    cleared = []
+    for day in ("2027-02-28", "2027-03-01", "2027-03-02", "2027-03-03", "2027-02-28"):
+        options = Options(policy=policy, as_of=datetime.date.fromisoformat(day))
+        engine, names = _audited(serial())
+        document = audit_corpus([trace.parent], tmp_path / "out", Corpus(options=options, engine=engine))
+        whole = examine(trace, options).audit()
+        assert document.counts.cleared == sum(one.verdict.cleared for one in whole.traces)
+        cleared.append((document.counts.cleared, len(names)))
+    assert [count for count, _ in cleared] == [1, 1, 0, 0, 1]
+    assert [audited for _, audited in cleared] == [1, 0, 1, 0, 1]  # a day on which nothing ended asks for no work

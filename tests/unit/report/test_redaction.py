@@ -214,3 +214,43 @@ def test_an_endless_run_of_letters_takes_no_long_time() -> None:
     hide = redactor(PLAIN, complete=False)
     for unit in ("a", "sk-", "password=", "x@", "://a:", "eyJ", "QUJD", "%25", '{"a":', PLAIN, "…"):
         hide.text((unit * 40_000)[:100_000])
+
+
+# what people wrote for the documents themselves ----------------------------------------------------------------------
+
+SLIP = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def _written(folder: Path, slip: str) -> list[str]:
+    """A report on a file of this name, by a policy and suppressions whose authors wrote this into every field."""
+    trace = folder / f"run {slip}.jsonl"
+    call = {"type": "tool_call", "id": "c0", "name": "get_x", "args": {}}
+    trace.write_text("\n".join(map(json.dumps, [{"type": "user", "text": "hi"}, call])), "utf-8")
+    entry = {"tool": "get_x", "effect": "none", "result": "stable", "because": f"as {slip} shows", "by": f"me, {slip}"}
+    policy = {"schema": "forensics/policy/v1", "name": f"p {slip}", "extends": "strict", "tools": [entry]}
+    (folder / "policy.yaml").write_text(json.dumps(policy), "utf-8")
+    aside = {"code": "unanswered_call", "because": f"see {slip}", "by": f"ana@acme.test {slip}", "until": "2999-01-01"}
+    suppressions = {"schema": "forensics/suppressions/v1", "suppressions": [aside]}
+    (folder / "aside.yaml").write_text(json.dumps(suppressions), "utf-8")
+    wishes = ["--title", f"T {slip}", "--author", f"A {slip}", "--case-id", f"C {slip}"]
+    return [str(trace), "--policy", str(folder / "policy.yaml"), "--suppressions", str(folder / "aside.yaml"), *wishes]
+
+
+def test_a_credential_that_somebody_wrote_into_a_reason_a_title_or_a_file_name_is_shown_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ["report", *_written(tmp_path, SLIP), "--bundle", str(tmp_path / "out" / "bundle")]
+    monkeypatch.setattr("sys.argv", ["forensics", *given])
+    done = CliRunner().invoke(program, given)
+    assert done.exit_code == 0, done.output
+    texts = {path.name: path.read_text("utf-8") for path in (tmp_path / "out" / "bundle").iterdir()}
+    assert len(texts) > 10
+    assert [name for name, text in texts.items() if SLIP in text or SLIP[4:] in text] == []
+    assert "secret:github-token:" in texts["manifest.intoto.json"]
+    assert "ana@acme.test" in texts["report.json"]  # who says so is meant to be read
+    assert CliRunner().invoke(program, ["verify", str(tmp_path / "out" / "bundle")]).exit_code == 0
+
+
+def test_what_somebody_wrote_is_shown_where_that_is_asked_for(tmp_path: Path) -> None:
+    done = CliRunner().invoke(program, ["report", *_written(tmp_path, SLIP), "--format", "json", "--no-redact"])
+    assert done.output.count(SLIP) >= 6
