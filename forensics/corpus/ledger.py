@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import msgspec
 
 from forensics.corpus.result import Result
-from forensics.errors import ConfigurationError
+from forensics.errors import ConfigurationError, ReportError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _APPLICATION = 0x666F7265  # "fore", so that no other file is taken for a ledger
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS results (
-    place TEXT NOT NULL, stage TEXT NOT NULL, evidence TEXT NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
+    place BLOB NOT NULL, stage TEXT NOT NULL, evidence TEXT NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
     terms TEXT NOT NULL, result BLOB NOT NULL, PRIMARY KEY (place, stage)
 ) WITHOUT ROWID, STRICT;
 """
@@ -56,7 +56,10 @@ class Ledger:
 
     def __init__(self, path: Path, terms: str) -> None:
         self._terms = terms
-        self._base = sqlite3.connect(path, isolation_level=None)
+        try:
+            self._base = sqlite3.connect(path, isolation_level=None)
+        except sqlite3.OperationalError as error:
+            raise ReportError(f"{path.name} can't be written: {error}", hint="name another folder") from error
         try:
             self._open()
         except sqlite3.DatabaseError as error:
@@ -93,11 +96,11 @@ class Ledger:
         rows = self._base.execute(
             "SELECT place, evidence, size, modified FROM results WHERE stage = ? AND terms = ?", (stage, self._terms)
         )
-        return {place: Stamp(*stamp) for place, *stamp in rows}
+        return {_place(key): Stamp(*stamp) for key, *stamp in rows}
 
     def keep(self, entries: Iterable[Entry]) -> None:
         """Write results down, each in the place of an earlier one; all of them or none."""
-        rows = [(one.place, one.stage, *one.stamp, self._terms, _encode(one.result)) for one in entries]
+        rows = [(_key(one.place), one.stage, *one.stamp, self._terms, _encode(one.result)) for one in entries]
         self._base.execute("BEGIN IMMEDIATE")
         self._base.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
         self._base.execute("COMMIT")
@@ -107,15 +110,24 @@ class Ledger:
         self._base.execute("BEGIN IMMEDIATE")
         self._base.executemany(
             "UPDATE results SET modified = ? WHERE place = ? AND stage = 'alone'",
-            [(stamp.modified, place) for place, stamp in stamps.items()],
+            [(stamp.modified, _key(place)) for place, stamp in stamps.items()],
         )
         self._base.execute("COMMIT")
 
     def result(self, place: str, stage: str = ALONE) -> Result:
         """The result of a place. Raises KeyError where there is none by these terms."""
         row = self._base.execute(
-            "SELECT result FROM results WHERE place = ? AND stage = ? AND terms = ?", (place, stage, self._terms)
+            "SELECT result FROM results WHERE place = ? AND stage = ? AND terms = ?", (_key(place), stage, self._terms)
         ).fetchone()
         if row is None:
             raise KeyError(place)
         return _decode(row[0])
+
+
+def _key(place: str) -> bytes:
+    """A place as it stands in the ledger: as bytes, for a name of a file need not be valid text."""
+    return place.encode("utf-8", "surrogatepass")
+
+
+def _place(key: bytes) -> str:
+    return key.decode("utf-8", "surrogatepass")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 from collections import defaultdict
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forensics.corpus.ledger import Stamp
+from forensics.formats.shared.remote import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +22,21 @@ BATCH_BYTES = 16 << 20
 MOST_TOGETHER = 16  # places; of more, one run is not told together but each for itself, and that is said
 _BLOCK = 1 << 20
 _BESIDE = "-wal"  # what a SQLite database has not written into its own file yet
+
+
+def file_at(where: str) -> str:
+    """The one spelling of a place, so that a file that is named in two ways is one file. A link to a file stands for
+    itself, as in an audit.
+    """
+    if is_url(where):
+        return where
+    folder, name = os.path.split(where)
+    return os.path.join(_folder_at(folder), name)  # noqa: PTH118 - a Path may spell it otherwise
+
+
+@functools.lru_cache(maxsize=1024)
+def _folder_at(folder: str) -> str:
+    return os.path.realpath(folder)
 
 
 def stamp_of(where: str, known: Stamp | None, *, trust_modified: bool) -> Stamp:

@@ -17,7 +17,7 @@ from forensics.core.jsonvalue import spell_surrogates
 from forensics.corpus.engines import Engine, processes, run
 from forensics.corpus.job import terms_of
 from forensics.corpus.ledger import ALONE, TOGETHER, Entry, Ledger, Stamp
-from forensics.corpus.places import BATCH_BYTES, MOST_TOGETHER, batches, stamp_of, together
+from forensics.corpus.places import BATCH_BYTES, MOST_TOGETHER, batches, file_at, stamp_of, together
 from forensics.corpus.shards import Shards
 from forensics.corpus.summary import Summary
 from forensics.errors import ConfigurationError, ReportError
@@ -86,7 +86,7 @@ def audit_corpus(
 def _places(evidence: Sequence[Where]) -> list[Place]:
     if STDIN in map(str, evidence):
         raise ConfigurationError("a corpus can't come from standard input", hint="name folders, globs or files")
-    places = sorted({where: (where, name) for where, name in named_places(evidence)}.values())
+    places = sorted({file_at(where): (where, name) for where, name in reversed(named_places(evidence))}.values())
     names = [name for _, name in places]
     twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
     return [(where, where if name in twice else name) for where, name in places]
@@ -96,7 +96,11 @@ def _check(into: Path, evidence: Sequence[Where]) -> None:
     if into.exists() and not (into / LEDGER).exists() and (not into.is_dir() or any(into.iterdir())):
         raise ReportError(f"{into.name} is no folder of an audited corpus", hint="name a new or an empty folder")
     check_outputs([into / LEDGER, into / SUMMARY], evidence, force=True)
-    into.mkdir(parents=True, exist_ok=True)
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"{into.name} can't be made: {error.strerror}"
+        raise ReportError(message, hint="name a folder that may be written") from None
 
 
 class _Work:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from forensics.api import Options, examine
+from forensics.core.jsonvalue import spell_surrogates
 from forensics.corpus.engines import Engine, processes, serial
 from forensics.corpus.job import audit_batch
 from forensics.corpus.run import LEDGER, SUMMARY, Corpus, Progress, audit_corpus
@@ -301,3 +302,39 @@ def test_what_rested_on_an_entry_that_is_over_by_now_is_judged_anew(tmp_path: Pa
         cleared.append((document.counts.cleared, len(names)))
     assert [count for count, _ in cleared] == [1, 1, 0, 0, 1]
     assert [audited for _, audited in cleared] == [1, 0, 1, 0, 1]  # a day on which nothing ended asks for no work
+
+
+@pytest.mark.parametrize("engine", [serial(), processes(1)], ids=["serial", "process"])
+def test_no_name_of_a_file_stops_a_corpus(tmp_path: Path, engine: Engine) -> None:
+    names = [b"a.json", b"-a.json", b"=a.json", b"[a]*.json", b"new\nline.json", b"esc\x1b[31m.json", b"sur\xff.json"]
+    (tmp_path / "traces").mkdir()
+    for name in names:
+        shutil.copy(ROOT / "samples" / "pager.chat.json", tmp_path / "traces" / os.fsdecode(name))
+    (tmp_path / "traces" / "empty.json").touch()
+    for _ in range(2):
+        document = audit_corpus([tmp_path / "traces"], tmp_path / "out", Corpus(engine=engine))
+        assert (document.counts.files, document.counts.read, document.counts.refused) == (len(names) + 1, len(names), 1)
+    rows = [json.loads(line) for line in (tmp_path / "out" / "files-00001.jsonl").read_bytes().splitlines()]
+    whole = examine(tmp_path / "traces").audit()
+    assert [row["files"] for row in rows] == [[spell_surrogates(row.name)] for row in whole.evidence]
+
+
+def test_a_file_that_is_named_in_two_ways_counts_once_and_a_link_to_one_as_in_an_audit(tmp_path: Path) -> None:
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    shutil.copy(ROOT / "samples" / "pager.chat.json", folder / "a.json")
+    (folder / "link.json").symlink_to("a.json")
+    (tmp_path / "other").symlink_to("traces")
+    given: list[str | Path] = [folder, tmp_path / "other", f"{folder}/../traces/a.json", f"{tmp_path}//traces/a.json"]
+    document = audit_corpus(given, tmp_path / "out", Corpus(engine=serial()))
+    assert document.counts.files == len(examine(folder).examined) == 2
+
+
+@pytest.mark.parametrize("into", ["a file", "a file/below", "/proc/none", "a folder"])
+def test_a_place_where_no_results_can_stand_is_said_before_any_work(corpus: Path, tmp_path: Path, into: str) -> None:
+    (tmp_path / "a file").touch()
+    (tmp_path / "a folder" / LEDGER).mkdir(parents=True)
+    engine, names = _audited(serial())
+    with pytest.raises((ReportError, ConfigurationError)):
+        audit_corpus([corpus], tmp_path / into, Corpus(engine=engine))
+    assert names == []
