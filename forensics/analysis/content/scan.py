@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from heapq import merge
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from forensics.analysis.content.lookalikes import Pair
+    from forensics.analysis.content.patterns import Trigger
     from forensics.analysis.content.regions import Region
     from forensics.core.reading import Reading
     from forensics.core.trace import Trace
@@ -37,6 +39,7 @@ _CONTEXT = 160  # bytes behind what fired, by which its place is told
 _BEFORE, _WINDOW, _STEP = 256, 8_192, 4_096  # bytes of a text without structure that are looked at together
 _PARSED = 20_000  # regions; what fires beyond is judged as text, which costs less and gives no JSON Pointer
 _MORE = re.compile(rb"[:/%=+\\]")
+_SEEN = 50_000  # places that are remembered, so that a long log needs no memory for all of its own
 _LOCATED = 50_000  # values that are told to their own bytes
 _LARGE = _BLOCK = 1 << 20
 _HEADER = 100  # bytes: the header of a database holds some that no text has
@@ -79,6 +82,8 @@ class _Scan:
         for fired in fired_in(self._data):
             if fired.start < covered:
                 continue
+            if len(self._seen) > _SEEN:
+                self._seen.clear()
             start, told = self._told(fired)
             known = self._seen.get(told)
             if known is not None:
@@ -195,13 +200,13 @@ def tells(text: bytes, key: str | None) -> bool:
 
 
 def fired_in(data: memoryview) -> Iterator[Fired]:
-    """Every place where a trigger fires, in ascending order."""
-    found = [
-        Fired(match.start(), match.end(), trigger.by_token)
-        for trigger in triggers()
-        for match in trigger.pattern.finditer(data)
-    ]
-    return iter(sorted(found))
+    """Every place where a trigger fires, in ascending order; none is kept."""
+    return merge(*(_fired(trigger, data) for trigger in triggers()))
+
+
+def _fired(trigger: Trigger, data: memoryview) -> Iterator[Fired]:
+    for match in trigger.pattern.finditer(data):
+        yield Fired(match.start(), match.end(), trigger.by_token)
 
 
 # payloads that are no JSON in the bytes ------------------------------------------------------------------------------
