@@ -147,10 +147,13 @@ def refusal(verdict: Verdict) -> str:
     return f"{where}{first.message}{more}. {advice(verdict)}"
 
 
+_INJECTED = "a rerun that injects the recorded results (forensics replay --policy inject)"
+
+
 def advice(verdict: Verdict) -> str:
     """What a person can do after a refusal."""
     if verdict.inject:
-        return "The trace can be read only: use static inspection of its tuples."
+        return "The trace can be read only: static inspection of its tuples (forensics inspect)."
     if any(r.code == "not_idempotent" for r in verdict.strict):
-        return "Use static inspection, or a rerun that injects the recorded results (policy inject)."
-    return "Vouch for the tools in a policy file, or use a rerun that injects the recorded results (policy inject)."
+        return f"Use static inspection (forensics inspect), or {_INJECTED}."
+    return f"Vouch for the tools in a policy file (forensics policy draft), or {_INJECTED}."

@@ -59,7 +59,9 @@ class RecordedAnswers:
         """
         turn = self._next(request.lane)
         if turn is None:
-            raise InjectionMissError("every recorded answer of the model has been given: the rerun asks once more")
+            raise InjectionMissError(
+                "every recorded answer of the model has been given: here the recorded run ended, and the rerun asks on"
+            )
         if turn.silent:
             raise InjectionMissError(f"what the model said in turn {turn.number} was not captured")
         changes_here = self._first and self._forks and self._modifications.names()

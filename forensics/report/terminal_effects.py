@@ -84,7 +84,7 @@ def _effect(page: Page, group: list[CallRow]) -> None:
     )
     if call.arguments is not None:
         page.line(Span(value(call.arguments, 160), "quote"), first="    with ", rest="         ")
-    page.line(_outcome(group), *_minted(group), first="    ")
+    page.line(*_outcome(group), *_minted(group), first="    ")
 
 
 _DID = {
@@ -102,9 +102,12 @@ _KIND = {
 }
 
 
-def _outcome(group: list[CallRow]) -> str:
+def _outcome(group: list[CallRow]) -> list[Span]:
+    """What became of the calls; where a result minted nothing its text is shown, since it may say that it failed."""
     said = [_DID[call.outcome] + (f" ({call.absence})" if call.absence else "") for call in group]
-    return f"{', '.join(dict.fromkeys(said))}; {_KIND[group[0].effect]}"
+    told = {call.result_preview for call in group if call.result_preview and not call.minted}
+    result = [Span(" "), Span(value(told.pop(), 100), "quote")] if len(told) == 1 else []
+    return [Span(", ".join(dict.fromkeys(said))), *result, Span(f"; {_KIND[group[0].effect]}")]
 
 
 def _minted(group: list[CallRow]) -> list[Span]:

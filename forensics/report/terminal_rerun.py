@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _ROWS, _ROWS_VERBOSE = 40, 1_000
 _COLUMN = 14
+_STOOD_IN = frozenset({"overridden", "normalised"})
 _STYLES = {"diverged": "refused", "not_comparable": "unknown"}
 _RESULTS = {
     "identical": "the rerun is the recorded run",
@@ -126,6 +127,9 @@ def _calls(page: Page, document: RerunDocument) -> None:
         step = "" if row.recorded_step is None else f"step {row.recorded_step}"
         said = f"{name(row.tool)} {value(row.arguments, 50)} -> {value(row.shown, 50)}"
         page.row(f"{row.disposition:<11} {step:<9}", Span(said, "dim"))
+        if row.disposition in _STOOD_IN:
+            mapped = f", shown as the recorded {', '.join(map(name, row.renamed))}" if row.renamed else ""
+            page.line(f"the stand-in gave {value(row.returned, 100)}{mapped}", first=" " * _COLUMN)
     page.more(len(document.calls) - most)
 
 

@@ -17,6 +17,9 @@ Examples:
   forensics replay trace.json --policy inject --agent agents.oncall:run
   forensics replay local.db --policy inject --stub 'mail.send={"id": "m_1"}'
   forensics replay local.db --policy inject --trace-out out/rerun.jsonl
+  forensics replay local.db --policy inject --tool 'search=stand_ins:search'
+  forensics replay local.db --policy inject --mode live --fork 5
+      --set-prompt 'Never page twice.' --endpoint https://HOST/v1
 
 \b
 Without --agent the agent is rebuilt from the trace alone.
@@ -24,7 +27,8 @@ Without --agent the agent is rebuilt from the trace alone.
 \b
 Exit codes:
   0  it went through, and is the recorded run
-  1  refused, stopped, diverged, or a finding at or above --fail-on
+  1  refused, stopped, diverged, or a finding of the rerun (not of the
+     recorded run) at or above --fail-on
   3  could not tell: nothing could be read or compared, or no isolation
 """
 

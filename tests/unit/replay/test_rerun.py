@@ -199,7 +199,7 @@ def test_a_model_that_is_asked_once_more_stops(rerun: Callable[..., Replayed]) -
 
     stopped = rerun(greedy).document().stopped
     assert stopped is not None
-    assert "asks once more" in stopped.message
+    assert "here the recorded run ended" in stopped.message
 
 
 # the agent's own values ----------------------------------------------------------------------------------------------
