@@ -8,6 +8,7 @@ in the folder of the evidence, or below it, is never read.
 from __future__ import annotations
 
 import glob
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,7 @@ def _folders_of(evidence: Evidence) -> list[Path]:
 
 def _folder_of(place: str) -> Path:
     path = Path(place)
-    if path.is_dir():
+    if os.path.isdir(place):  # noqa: PTH112 - Path.is_dir raises where a folder above may not be entered
         return path.resolve()
     while glob.has_magic(str(path)):
         path = path.parent

@@ -71,7 +71,7 @@ def _stubs(texts: Sequence[str]) -> tuple[Stub, ...]:
         name, told = _pair(text, "--stub", "NAME=JSON")
         try:
             values.setdefault(name, []).append(json.loads(told))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise click.BadParameter(f"the value of {name} is no JSON: {error}", param_hint="--stub") from None
     return tuple(Stub(name, tuple(held), each=len(held) > 1) for name, held in values.items())
 
@@ -92,5 +92,5 @@ def _value(text: str) -> Any:
     """The JSON value that a text spells, else the text."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text

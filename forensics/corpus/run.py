@@ -21,7 +21,7 @@ from forensics.corpus.places import BATCH_BYTES, MOST_TOGETHER, batches, file_at
 from forensics.corpus.shards import Shards
 from forensics.corpus.summary import Summary
 from forensics.errors import ConfigurationError, ReportError
-from forensics.formats.places import named_places
+from forensics.formats.places import is_folder, is_there, named_places
 from forensics.formats.shared.source import STDIN
 from forensics.report.compose import policy_name, program
 from forensics.report.corpus_documents import CORPUS, CorpusDocument
@@ -93,7 +93,7 @@ def _places(evidence: Sequence[Where]) -> list[Place]:
 
 
 def _check(into: Path, evidence: Sequence[Where]) -> None:
-    if into.exists() and not (into / LEDGER).exists() and (not into.is_dir() or any(into.iterdir())):
+    if is_there(into) and not is_there(into / LEDGER) and (not is_folder(into) or any(into.iterdir())):
         raise ReportError(f"{into.name} is no folder of an audited corpus", hint="name a new or an empty folder")
     check_outputs([into / LEDGER, into / SUMMARY], evidence, force=True)
     try:

@@ -19,6 +19,7 @@ from forensics.custody import envelope
 from forensics.custody.events import Change, Kind, change, digests, head, read_listing
 from forensics.custody.statement import MANIFEST, Output, Statement, decode
 from forensics.errors import CorruptEvidenceError, EvidenceError, LimitExceededError
+from forensics.formats.places import is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -95,7 +96,7 @@ def verify(
 
 def _listing(folder: Path) -> dict[str, Path]:
     """Everything below the folder that is no folder, by its path in it; links are listed and not followed."""
-    if not folder.is_dir():
+    if not is_folder(folder):
         message = f"{folder.name} is no folder"
         raise EvidenceError(message, hint="name the folder that `forensics report --bundle` wrote", code="no_manifest")
     out = {}

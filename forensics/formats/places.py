@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from forensics.formats.shared import remote
 from forensics.formats.shared.source import STDIN
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 Where = str | Path
 
@@ -32,11 +33,32 @@ def expand(wanted: Sequence[Where]) -> list[str]:
 
 
 def _expand(where: str) -> list[str]:
-    if where != STDIN and Path(where).is_dir():
-        return sorted(str(p) for p in Path(where).rglob("*") if p.is_file() and not p.name.startswith("."))
-    if not Path(where).exists() and glob.has_magic(where):
+    if where != STDIN and is_folder(where):
+        return sorted(_below(where))
+    if not is_there(where) and glob.has_magic(where):
         return sorted(p for p in glob.iglob(where, recursive=True) if Path(p).is_file()) or [where]  # noqa: PTH207 - Path.glob takes no absolute pattern
     return [where]
+
+
+def is_folder(where: Where) -> bool:
+    """Whether a folder stands there. What may not be looked at, or has a name that no file can have, is none: whoever
+    opens it then says why it can't be read.
+    """
+    return os.path.isdir(where)  # noqa: PTH112 - Path.is_dir raises where a folder above may not be entered
+
+
+def is_there(where: Where) -> bool:
+    """Whether anything stands there, as far as it may be looked at."""
+    return os.path.exists(where)  # noqa: PTH110 - Path.exists raises where a folder above may not be entered
+
+
+def _below(folder: str) -> Iterator[str]:
+    """The files below a folder, and the folders that may not be listed: what is in those is not lost in silence."""
+    shut: list[str] = []
+    for root, _, names in os.walk(folder, onerror=lambda error: shut.append(error.filename)):
+        files = (os.path.join(root, name) for name in names if not name.startswith("."))  # noqa: PTH118 - many
+        yield from (str(Path(file)) for file in files if os.path.isfile(file))  # noqa: PTH113 - many
+    yield from (str(Path(one)) for one in shut)
 
 
 def _name(place: str, folders: Sequence[str]) -> str:

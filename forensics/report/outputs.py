@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from forensics.core.sanitise import one_line
 from forensics.errors import ReportError
-from forensics.formats.places import expand
+from forensics.formats.places import expand, is_folder, is_there
 from forensics.formats.shared.remote import is_url
 from forensics.formats.shared.source import STDIN
 
@@ -38,7 +38,7 @@ def check_outputs(outputs: Sequence[Path], evidence: Iterable[Where], *, force: 
     given twice, and for a place in the folder of an evidence, or below a folder that is one.
     """
     places = [str(where) for where in evidence if str(where) != STDIN and not is_url(str(where))]
-    folders = [Path(where).resolve() for where in places if Path(where).is_dir()]
+    folders = [Path(where).resolve() for where in places if is_folder(where)]
     beside = {Path(one).resolve().parent for one in expand(places)}
     seen: set[Path] = set()
     for path in outputs:
@@ -55,9 +55,9 @@ def check_outputs(outputs: Sequence[Path], evidence: Iterable[Where], *, force: 
 
 def _check_kind(path: Path, home: Path) -> None:
     """Raise ReportError for what a file can't take the place of: no file that is forced may replace a device."""
-    if path.is_dir():
+    if is_folder(path):
         raise ReportError(f"{_name(path)} is a folder")
-    if home.parts[:2] in _SYSTEM or (path.exists() and not path.is_file()):
+    if home.parts[:2] in _SYSTEM or (is_there(path) and not path.is_file()):
         raise ReportError(f"{_name(path)} is a device or a pipe", hint="name a file, or - for standard output")
 
 

@@ -142,6 +142,9 @@ def _state(path: Path) -> tuple[int, int]:
 def _opened(path: Path) -> Iterator[BinaryIO]:
     try:
         mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            message = f"{path.name} is a folder that can't be listed"
+            raise EvidenceError(message, hint="check that you may read it", code="evidence_unreadable")
         if not stat.S_ISREG(mode):
             message = f"{path.name} is no regular file"
             raise EvidenceError(message, hint="name a file; pipes are read with -", code="evidence_not_a_file")

@@ -11,6 +11,7 @@ import msgspec
 
 from forensics.core.sanitise import file_name
 from forensics.errors import ConfigurationError
+from forensics.formats.places import is_folder
 from forensics.report.incident.forms import FORMS, SUFFIXES, Form
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def targets(asked: Sequence[str]) -> list[Target]:
 
 def _target(asked: str) -> Target:
     path = Path(asked)
-    if asked.endswith(("/", os.sep)) or path.is_dir():
+    if asked.endswith(("/", os.sep)) or is_folder(path):
         return Target(path / f"{EACH}{FORMS[_FOLDER_FORM].suffix}", FORMS[_FOLDER_FORM], each=True)
     form = SUFFIXES.get("".join(path.suffixes[-2:]).lower()) or SUFFIXES.get(path.suffix.lower())
     if form is None:
