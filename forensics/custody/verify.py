@@ -86,6 +86,7 @@ def verify(
         *_manifest_faults(digest, signature, key, expect),
         *_file_faults(statement, found, sizes),
         *_event_faults(statement.predicate.events, found),
+        *_input_faults(statement),
         *_evidence_faults(statement, evidence),
     )
     matching = sum(sizes.get(one.name) == (one.sha256, one.size) for one in statement.predicate.outputs)
@@ -178,6 +179,14 @@ def _edited(output: Output, digest: str, size: int) -> str:
     if size != output.size:
         return f"it has {size} bytes, and had {output.size}"
     return "its bytes are others, as many as before"
+
+
+def _input_faults(statement: Statement) -> Iterator[Fault]:
+    """What the manifest itself says against the examination: an evidence that changed meanwhile proves nothing."""
+    for one in statement.predicate.inputs:
+        after = (one.sha256_after, one.size_after)
+        if None not in after and after != (one.sha256, one.size):
+            yield Fault(kind="evidence", file=one.name, message="it changed while it was examined")
 
 
 def _evidence_faults(statement: Statement, evidence: Sequence[Path]) -> Iterator[Fault]:

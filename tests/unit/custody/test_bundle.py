@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -94,6 +94,16 @@ def test_the_evidence_is_one_of_the_inputs_or_it_is_not(tmp_path: Path) -> None:
     assert verify(folder, evidence=[evidence]).verified
     evidence.write_bytes(EVIDENCE.upper())
     assert faults(verify(folder, evidence=[evidence])) == {("evidence", "local.db")}
+
+
+@pytest.mark.parametrize("change", [{"sha256_after": "0" * 64}, {"size_after": 13}])
+def test_an_evidence_that_changed_while_it_was_examined_is_a_fault(tmp_path: Path, change: dict[str, Any]) -> None:
+    same = msgspec.structs.replace(INPUT, sha256_after=INPUT.sha256, size_after=INPUT.size)
+    other = msgspec.structs.replace(same, **change)
+    for name, one, found in (("same", same, set()), ("other", other, {("evidence", "local.db")})):
+        custody = msgspec.structs.replace(CUSTODY, inputs=(one,))
+        folder = write(tmp_path / name, sealed(OUTPUTS, custody, timeline="timeline.jsonl"))
+        assert faults(verify(folder)) == found
 
 
 # hostile folders -----------------------------------------------------------------------------------------------------
