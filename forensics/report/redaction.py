@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
@@ -143,9 +143,10 @@ class Redactor:
     def value(self, value: Any, key: str | None = None) -> Any:
         """The same JSON value without them; a member is judged by its name too."""
         if isinstance(value, dict):
+            names = _told_apart(self.text(name) for name in value)
             made = {
-                self.text(name): self._any(item, lent)
-                for name, (_, lent, item) in zip(value, members_of("", key, value), strict=True)
+                name: self._any(item, lent)
+                for name, (_, lent, item) in zip(names, members_of("", key, value), strict=True)
             }
             return made if made != value else value
         items = [self._any(item, name_of_item(value, at, key)) for at, item in enumerate(value)]
@@ -214,6 +215,14 @@ class Redactor:
                 if written.startswith(tail):
                     return piece[: len(piece) - len(tail)] + secret.name
         return piece
+
+
+def _told_apart(names: Iterable[str]) -> Iterator[str]:
+    """The names of the members of an object, where two may be spellings of one value: the second is `name#2`."""
+    seen: Counter[str] = Counter()
+    for name in names:
+        seen[name] += 1
+        yield name if seen[name] == 1 else f"{name}#{seen[name]}"
 
 
 def _replaced(data: bytes, parts: list[_Part]) -> bytes:

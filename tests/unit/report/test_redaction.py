@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,13 @@ def test_json_in_a_text_stays_json() -> None:
     shown = json.loads(redactor(QUOTED).text(text))
     assert shown == {"a": [f"say {name(QUOTED)}"], "b": json.dumps({"c": name(QUOTED)}, separators=(",", ":")),
                      name(QUOTED): 1}  # fmt: skip
+
+
+def test_no_member_is_lost_where_two_names_are_spellings_of_one_value() -> None:
+    value = {PLAIN: 1, base64.b64encode(PLAIN.encode()).decode(): 2, "other": 3}
+    hidden = {name(PLAIN): 1, f"{name(PLAIN)}#2": 2, "other": 3}
+    assert redactor(PLAIN).value(value) == hidden
+    assert json.loads(redactor(PLAIN).text(json.dumps(value))) == hidden
 
 
 def test_a_text_without_a_value_is_the_same_text() -> None:
