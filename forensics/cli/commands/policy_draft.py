@@ -36,6 +36,6 @@ def command(evidence: str, settings: Settings) -> int:
     code = complain(examination)
     if examination.analyses:
         document = examination.shown(classification_document(tools, (), examination.policy, examination.rules))
-        names = [one.name for one in examination.examined if one.analyses]
+        names = examination.shown([one.name for one in examination.examined if one.analyses])
         write(draft(document, names).encode("utf-8"))
     return code

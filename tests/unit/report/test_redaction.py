@@ -262,3 +262,10 @@ def test_a_credential_that_somebody_wrote_into_a_reason_a_title_or_a_file_name_i
 def test_what_somebody_wrote_is_shown_where_that_is_asked_for(tmp_path: Path) -> None:
     done = CliRunner().invoke(program, ["report", *_written(tmp_path, SLIP), "--format", "json", "--no-redact"])
     assert done.output.count(SLIP) >= 6
+
+
+def test_the_name_of_a_file_is_no_way_around_it_in_a_draft_of_a_policy(tmp_path: Path) -> None:
+    trace = _written(tmp_path, SLIP)[0]
+    done = CliRunner().invoke(program, ["policy", "draft", trace])
+    assert (done.exit_code, SLIP in done.output) == (0, False)
+    assert "secret:github-token:" in done.output
