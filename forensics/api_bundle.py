@@ -13,7 +13,7 @@ import msgspec
 from forensics.core.sanitise import one_line, visible
 from forensics.custody.bundle import Custody, sealed
 from forensics.custody.statement import Input
-from forensics.errors import ReportError
+from forensics.errors import EvidenceError, ReportError
 from forensics.formats.places import named_places
 from forensics.formats.shared.remote import is_url
 from forensics.formats.shared.source import STDIN
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from forensics.api import Examination
     from forensics.formats.places import Where
-    from forensics.report.documents import EvidenceRow
+    from forensics.report.compose import Examined
     from forensics.report.incident.documents import ReportDocument
 
 TIMELINE = "timeline.jsonl"
@@ -69,7 +69,8 @@ def write_bundle(
     """Write a new folder with the report in every form, the audit, the inspection and the manifest over them; returns
     the SHA-256 of the manifest, to be noted elsewhere. The evidence is read and hashed once more for it.
 
-    Raises ReportError where the folder exists or can't be written, and ConfigurationError for a key that can't be used.
+    Raises EvidenceError where an evidence changed since it was read (no bundle is written then), ReportError where the
+    folder exists or can't be written, and ConfigurationError for a key that can't be used.
     """
     outputs = {_NAMES[name]: form.bytes_of(document) for name, form in FORMS.items()}
     outputs["audit.json"] = json_bytes(examination.audit())
@@ -87,7 +88,7 @@ def _custody(evidence: Sequence[Where], examination: Examination, commission: Co
         tool={"name": audit.tool.name, "version": audit.tool.version},
         command=tuple(map(visible, examination.shown(commission.command, commission.command))),
         started=_utc(commission.started),
-        inputs=_inputs(evidence, audit.evidence),
+        inputs=examination.shown(_inputs(evidence, examination)),
         finished=_utc(datetime.datetime.now(datetime.UTC)),
         policy={"name": audit.policy.name, "digest": audit.policy.digest},
         rules={"digest": audit.rules.digest},
@@ -99,24 +100,23 @@ def _utc(time: datetime.datetime) -> str:
     return time.astimezone(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _inputs(evidence: Sequence[Where], rows: Sequence[EvidenceRow]) -> tuple[Input, ...]:
+def _inputs(evidence: Sequence[Where], examination: Examination) -> tuple[Input, ...]:
     """Each evidence once, an archive as the file that it is, with its digest before and after."""
     places = {name: where for where, name in named_places(evidence)}
     found: dict[str, Input] = {}
-    for row in rows:
-        name = next((name for name in places if row.name == name or row.name.startswith(f"{name}/")), row.name)
-        digest, size = _digest(places.get(name, STDIN)) or (None, None)
-        found.setdefault(
-            name,
-            Input(
-                name=name,
-                sha256=row.sha256,
-                size=row.size,
-                sha256_after=digest,
-                size_after=size,
-            ),
-        )
+    for one in examination.examined:
+        name = next((name for name in places if one.name == name or one.name.startswith(f"{name}/")), one.name)
+        if name not in found:
+            found[name] = _input(name, one, _digest(places.get(name, STDIN)))
     return tuple(found.values())
+
+
+def _input(name: str, one: Examined, after: tuple[str, int] | None) -> Input:
+    digest, size = after or (None, None)
+    if one.reading is not None and after is not None and after != (one.sha256, one.size):
+        message = f"{one_line(name, 80)} was changed while it was examined, so that the outputs are not about it"
+        raise EvidenceError(message, hint="copy the evidence and examine the copy", code="evidence_changed")
+    return Input(name=name, sha256=one.sha256, size=one.size, sha256_after=digest, size_after=size)
 
 
 def _digest(where: str) -> tuple[str, int] | None:
