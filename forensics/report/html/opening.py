@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from forensics.report.html.parts import (
     FULL,
@@ -25,8 +25,15 @@ from forensics.report.terminal_page import plural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from forensics.report.documents import ReasonRow
-    from forensics.report.incident.documents import EffectRow, ReportDocument, ReportFinding, TraceVerdict, VerdictBox
+    from forensics.report.documents import Place, ReasonRow
+    from forensics.report.incident.documents import (
+        Decider,
+        EffectRow,
+        ReportDocument,
+        ReportFinding,
+        TraceVerdict,
+        VerdictBox,
+    )
     from forensics.report.markup import Child
 
 _HARM = tuple(AGAIN)
@@ -111,8 +118,20 @@ def _decided(document: ReportDocument, of: TraceVerdict) -> Iterator[tuple[str, 
     yield "If it ran again", _again(document, of.trace)
     yield "Stands out", _loud(document)
     if by is not None and by.locator is not None:
-        yield "Proved at", join(place(by.locator, document.custody.inputs), _shown_by(document, of.trace, by.step))
+        yield "Proved at", _proved(document, of, by)
     yield "What to do", of.advice or None
+
+
+def _proved(document: ReportDocument, of: TraceVerdict, by: Decider) -> Markup:
+    """Where the call was asked for and, if it has a result, where that stands: the proof that it was made."""
+    inputs, events = document.custody.inputs, document.timeline.events
+    asked = join(place(cast("Place", by.locator), inputs), _shown_by(document, of.trace, by.step))
+    call = next((one for one in events if one.index == by.step and one.trace == of.trace), None)
+    result = None if call is None or call.result is None else events[call.result]
+    if result is None:
+        return asked
+    answered = join(place(result.locator, inputs), _shown_by(document, of.trace, result.index))
+    return el("ul", el("li", "asked for: ", asked), el("li", "its result: ", answered))
 
 
 def _shown_by(document: ReportDocument, trace: int, index: int | None) -> Markup | None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MOST = 10
 _EFFECTS, _LOUD, _THREADS = 3, 2, 1
 _QUOTE, _GIVEN = 160, 3
+_ANSWER, _RUNS = 80, 3
 _HARM = ("irreversible", "repeating", "unknown", "overwriting")
 _REPEAT = {
     "irreversible": "Another run would act once more, and that can't be undone.",
@@ -51,9 +52,9 @@ def happened(
         *_asked(material),
         *_acts(effects, {n for n, trace in enumerate(material.traces) if trace.rerun_of is not None}),
         *_values(material),
+        *_ended(material),
         *_loud(findings),
         *_reruns(material),
-        *_ended(material),
     ]
     return [*told[: MOST - 1], verdict.statement]
 
@@ -105,10 +106,11 @@ def _acts(effects: Sequence[EffectRow], reruns: Container[int]) -> Iterator[Stat
     for row in effects:
         groups.setdefault(tuple(row.alike), []).append(row)
     told = sorted(groups.values(), key=lambda rows: (_HARM.index(rows[0].effect), -len(rows), rows[0].step))
-    for rows in sorted(told[:_EFFECTS], key=lambda rows: rows[0].step):
+    most = _EFFECTS + 1 if len(told) == _EFFECTS + 1 else _EFFECTS  # a sentence for the rest could as well tell it
+    for rows in sorted(told[:most], key=lambda rows: rows[0].step):
         where = "In a rerun of it, " if rows[0].trace in reruns else ""
         yield derived(f"{where}{_act(rows)}", ", ".join(rows[0].rules), steps=rows[0].alike)
-    rest = [row.step for rows in told[_EFFECTS:] for row in rows]
+    rest = [row.step for rows in told[most:] for row in rows]
     if rest:
         text = f"{plural(len(rest), 'more call')} changed something or may have; the table of effects has them all."
         yield derived(text, "effect of each call (tool classes)", steps=rest)
@@ -121,8 +123,14 @@ def _act(rows: Sequence[EffectRow]) -> str:
     on = f" on {short(row.target.value, 60)}" if row.target else ""
     values = list(dict.fromkeys(short(value, 60) for one in rows for value in one.handles))
     gave = f" and gave {', '.join(values[:3])}{' and more' if len(values) > _GIVEN else ''}" if values else ""
-    ended = " and ".join(dict.fromkeys(_ENDED[one.outcome] for one in rows))
+    ended = " and ".join(dict.fromkeys(_how(one) for one in rows))
     return f"{short(row.tool, 60)} was called {often}{on}{when}: {ended}{gave}. {_REPEAT[row.effect]}"
+
+
+def _how(row: EffectRow) -> str:
+    """How a call ended; an answer that shows no success is quoted, since it may say that the call failed."""
+    answer = row.outcome in {"answered", "failed"} and row.result
+    return f"{_ENDED[row.outcome]} “{short(row.result or '', _ANSWER)}”" if answer else _ENDED[row.outcome]
 
 
 def _values(material: Material) -> Iterator[Statement]:
@@ -171,11 +179,17 @@ def _reruns(material: Material) -> Iterator[Statement]:
 
 
 def _ended(material: Material) -> Iterator[Statement]:
-    """How the only run ended, in its own words."""
-    if len(material.traces) != 1:
+    """How the run ended, in its own words, and how its reruns did: the words may name what another run did."""
+    if not 0 < len(material.traces) <= _RUNS:
         return
-    analysis, trace = material.analyses[0], material.traces[0]
-    turns = analysis.trace.rows(StepKind.MODEL)
-    said = material.content.of(analysis.trace.payload[turns[-1]]) if turns else None
-    if said and said.strip():
-        yield recorded(f"Its last words were: “{short(said, _QUOTE)}”", steps=[trace.first_step + turns[-1]])
+    words, steps = [], []
+    for analysis, trace in zip(material.analyses, material.traces, strict=True):
+        turns = analysis.trace.rows(StepKind.MODEL)
+        said = material.content.of(analysis.trace.payload[turns[-1]]) if turns else None
+        if said and said.strip():
+            run = "its last words were" if trace.rerun_of is None else "those of its rerun"
+            words.append(f"{run}: “{short(said, _QUOTE)}”")
+            steps.append(trace.first_step + turns[-1])
+    if words:
+        text = "; ".join(words)
+        yield recorded(f"{text[0].upper()}{text[1:]}", steps=steps)

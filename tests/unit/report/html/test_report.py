@@ -68,7 +68,8 @@ def test_the_verdict_comes_first_with_what_decides_what_would_happen_and_the_pro
     assert "Decided by step 6: pager.trigger is side-effecting and handle-returning" in box
     assert "If it ran again pager.trigger on checkout would act once more, and that can't be undone (step 6)" in box
     assert "executed pager.trigger again" in box
-    assert "Proved at pager.db, spans row 3, /attributes/gen_ai.response.tool_calls/0; to see it: " in box
+    assert "Proved at asked for: pager.db, spans row 3, /attributes/gen_ai.response.tool_calls/0; to see it: " in box
+    assert "its result: pager.db, spans row 4, /attributes/tool.result; to see it: " in box
     assert "forensics inspect pager.db --step 6" in box
 
 
