@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.sanitise import one_line, visible
-from forensics.custody.bundle import Custody, sealed
-from forensics.custody.statement import Input
+from forensics.custody.bundle import sealed
+from forensics.custody.statement import Custody, Input
 from forensics.errors import EvidenceError, ReportError
 from forensics.formats.places import named_places
 from forensics.formats.shared.remote import is_url

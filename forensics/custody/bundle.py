@@ -5,16 +5,14 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from forensics.custody.envelope import sign
 from forensics.custody.events import digests, head, listing
 from forensics.custody.statement import (
     EVENTS,
     MANIFEST,
+    Custody,
     Digests,
     Events,
-    Input,
     Output,
     Predicate,
     Statement,
@@ -25,19 +23,6 @@ from forensics.custody.statement import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-
-class Custody(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of an examination: the program, how it was called, when (UTC), and what it read and judged by."""
-
-    tool: dict[str, str]
-    command: tuple[str, ...]
-    started: str
-    finished: str
-    policy: dict[str, str]
-    rules: dict[str, str]
-    counts: dict[str, int]
-    inputs: tuple[Input, ...]
 
 
 def with_events(outputs: Mapping[str, bytes], timeline: str | None) -> dict[str, bytes]:

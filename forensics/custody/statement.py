@@ -56,8 +56,10 @@ class Events(msgspec.Struct, frozen=True, kw_only=True):
     head: str
 
 
-class Predicate(msgspec.Struct, frozen=True, kw_only=True):
-    """The manifest proper. Times are UTC, by the clock of the machine that wrote it."""
+class Custody(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of an examination: the program, how it was called, when (UTC, by the clock of the machine that
+    wrote it), by what it judged, what it counted, and what it read.
+    """
 
     tool: dict[str, str]
     command: tuple[str, ...]
@@ -67,6 +69,11 @@ class Predicate(msgspec.Struct, frozen=True, kw_only=True):
     rules: dict[str, str]
     counts: dict[str, int]
     inputs: tuple[Input, ...]
+
+
+class Predicate(Custody, frozen=True, kw_only=True):
+    """The manifest proper: the examination, and the files that came of it."""
+
     outputs: tuple[Output, ...]
     events: Events | None = None
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.custody.bundle import Custody, sealed
-from forensics.custody.statement import Input
+from forensics.custody.bundle import sealed
+from forensics.custody.statement import Custody, Input
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
