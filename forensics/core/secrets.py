@@ -3,7 +3,7 @@
 The key is a BLAKE2b over what the steps of the evidence say, under a personalisation of its own, and stands in no
 output. So the same run gives the same fingerprints, in whatever order and encoding its records are written. A value
 that comes back is seen to come back, and only who holds the evidence, and with it the value, can try guesses: a plain
-digest of a card number or a short password is read back in seconds (docs/adr/0019).
+digest of a card number or a short password is read back in seconds (docs/adr/0017).
 """
 
 from __future__ import annotations
