@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from forensics.core.trace import Trace
 
 _NAMED = 3
+_ALIKE = "; the text is the same in both, so in one of them it names a value of the other run"
 _DECIDED = frozenset({Cause.MODEL, Cause.AGENT})
 
 
@@ -49,7 +50,8 @@ class Suspects:
         if not handles:
             return one
         names = ", ".join(f"{_short(h.left)} is {_short(h.right)} in the right run" for h in handles)
-        return msgspec.structs.replace(one, cause=Cause.HANDLE, because=names)
+        alike = one.left is not None and one.left == one.right
+        return msgspec.structs.replace(one, cause=Cause.HANDLE, because=names + (_ALIKE if alike else ""))
 
     def _named_in(self, row: Row) -> Iterator[Renamed]:
         texts = [

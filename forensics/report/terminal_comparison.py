@@ -65,7 +65,8 @@ def _following(page: Page, document: ComparisonDocument) -> None:
     page.title("Further differences")
     most = _ROWS_VERBOSE if page.detail > 0 else _ROWS
     for number, row in rest[:most]:
-        why = row.cause if row.explained_by is None else f"explained by {row.explained_by}"
+        by = row.explained_by
+        why = row.cause if by is None else "explained by the first" if by == 0 else f"explained by {by}"
         page.line(f"{number:>4}  step {row.index}, {short(row.what, 80)}: {row.kind} ({why})", first="", rest="      ")
         for label, side in (("left", row.left), ("right", row.right)):
             page.field("", f"{label:<6}", Span("(nothing)" if side is None else short(side, _SIDE), "dim"), column=6)
