@@ -87,8 +87,10 @@ def test_the_old_name_of_a_renamed_handle_is_told_with_its_cause(runs: Runs) -> 
     assert (first.kind, first.cause, first.because) == (
         "arguments",
         "handle_changed",
-        "pg_8812 is pg_9147 in the right run; the text is the same in both, so in one of them it names a value of the "
-        "other run",
+        (
+            "pg_8812 is pg_9147 in the right run; the text is the same in both, so in one of them it names a value of "
+            "the other run"
+        ),
     )
 
 
