@@ -184,11 +184,12 @@ def _act(group: Sequence[EffectRow]) -> Iterator[Markup | str]:
     yield at([one.step for one in group]) or ""
 
 
-def _loud(document: ReportDocument) -> Markup | None:
+def _loud(document: ReportDocument) -> Markup:
     """The loudest findings, which a reader must not have to look for."""
     found = [one for one in document.findings.rows if one.severity in _LOUD and one.suppressed is None]
     if not found:
-        return None
+        rest = len(document.findings.rows)
+        return el("span", f"no finding is high or critical, of {plural(rest, 'finding')} in what was read")
     more = f"and {len(found) - _FOUND:,} more high findings" if len(found) > _FOUND else None
     return el("ul", *map(_finding, found[:_FOUND]), None if more is None else el("li", more))
 

@@ -44,7 +44,8 @@ def effects(material: Material) -> Effects:
     counted = Counter(row.outcome for row in rows)
     steps = [row.step for row in rows]
     text = (
-        f"{len(rows)} of {plural(calls, 'call')} changed something or may have; the others read, as far as is known."
+        f"{len(rows)} of {plural(calls, 'call')} changed something or may have"
+        + ("; the others read, as far as is known." if len(rows) < calls else ".")
         if rows
         else f"0 of {plural(calls, 'call')} are known or feared to change anything."
     )

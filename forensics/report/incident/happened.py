@@ -40,6 +40,8 @@ _ENDED = {
     "denied": "it was denied",
     "unknown": "how it ended is not known",
 }
+_ACTED = frozenset({"irreversible", "repeating"})
+_ELSEWHERE = "an equal value may have come from another place"
 _LOUDEST = ("critical", "high")
 
 
@@ -52,7 +54,7 @@ def happened(
         *_asked(material),
         *_acts(effects, {n for n, trace in enumerate(material.traces) if trace.rerun_of is not None}),
         *_values(material),
-        *_ended(material),
+        *_ended(material, effects),
         *_loud(findings),
         *_reruns(material),
     ]
@@ -108,7 +110,7 @@ def _acts(effects: Sequence[EffectRow], reruns: Container[int]) -> Iterator[Stat
     told = sorted(groups.values(), key=lambda rows: (_HARM.index(rows[0].effect), -len(rows), rows[0].step))
     most = _EFFECTS + 1 if len(told) == _EFFECTS + 1 else _EFFECTS  # a sentence for the rest could as well tell it
     for rows in sorted(told[:most], key=lambda rows: rows[0].step):
-        where = "In a rerun of it, " if rows[0].trace in reruns else ""
+        where = "In a rerun of that run, " if rows[0].trace in reruns else ""
         yield derived(f"{where}{_act(rows)}", ", ".join(rows[0].rules), steps=rows[0].alike)
     rest = [row.step for rows in told[most:] for row in rows]
     if rest:
@@ -143,7 +145,8 @@ def _values(material: Material) -> Iterator[Statement]:
     ]
     for _, trace, handle in sorted(found, key=lambda one: -one[0])[:_THREADS]:
         steps = [handle.minted.step, *(use.step for use in handle.uses if use.role != "branch")]
-        yield recorded(_way(material, trace, handle), steps=list(dict.fromkeys(steps)))
+        way = _way(material, trace, handle)
+        yield known(Basis.INFERRED.value, way, "handle_flow", [_ELSEWHERE], steps=list(dict.fromkeys(steps)))
 
 
 def _way(material: Material, trace: TraceRow, handle: HandleRow) -> str:
@@ -178,18 +181,29 @@ def _reruns(material: Material) -> Iterator[Statement]:
     yield known(basis, text, "the same calls at the same occurrences", otherwise, steps=[repeat.step for repeat in did])
 
 
-def _ended(material: Material) -> Iterator[Statement]:
-    """How the run ended, in its own words, and how its reruns did: the words may name what another run did."""
+def _ended(material: Material, effects: Sequence[EffectRow]) -> Iterator[Statement]:
+    """How the run ended, in its own words, how its reruns did, and what a call gave that those words leave out."""
     if not 0 < len(material.traces) <= _RUNS:
         return
     words, steps = [], []
-    for analysis, trace in zip(material.analyses, material.traces, strict=True):
+    for index, (analysis, trace) in enumerate(zip(material.analyses, material.traces, strict=True)):
         turns = analysis.trace.rows(StepKind.MODEL)
-        said = material.content.of(analysis.trace.payload[turns[-1]]) if turns else None
-        if said and said.strip():
+        payload = analysis.trace.payload[turns[-1]] if turns else None
+        said = material.content.of(payload)
+        if payload is not None and said and said.strip():
             run = "its last words were" if trace.rerun_of is None else "those of its rerun"
-            words.append(f"{run}: “{short(said, _QUOTE)}”")
+            times = {handle.value for handle in trace.handles if handle.kind == "timestamp"}
+            acts = [row for row in effects if row.trace == index and row.effect in _ACTED]
+            given = [value for row in acts for value in row.handles if value not in times]
+            left_out = _left_out(given, bytes(payload).decode("utf-8", "replace"))
+            words.append(f"{run}: “{short(said, _QUOTE)}”{left_out}")
             steps.append(trace.first_step + turns[-1])
     if words:
         text = "; ".join(words)
         yield recorded(f"{text[0].upper()}{text[1:]}", steps=steps)
+
+
+def _left_out(given: Sequence[str], words: str) -> str:
+    """The first values that acts gave and that the words don't name."""
+    missing = [short(value, 60) for value in dict.fromkeys(given) if value not in words][:_GIVEN]
+    return f", without {' and '.join(missing)}, which it was given" if missing else ""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _LEVELS = {
     "static": "it may be read and nothing of it may be run again",
-    "inject": "a rerun may take every result from the record and must not run the tools",
+    "inject": "only one that takes every result from the record and runs no tool is possible",
     "dynamic": "running its tools again adds no effect, as far as the evidence and the policy tell",
 }
 
@@ -35,7 +35,7 @@ def verdict_box(material: Material, exit_code: int) -> VerdictBox:
     return VerdictBox(
         statement=_over_all(material, cleared),
         exit_code=exit_code,
-        cleared=share("traces cleared for a rerun", cleared, len(traces)),
+        cleared=share(f"traces cleared under {material.audit.policy.base}", cleared, len(traces)),
         coverage=share("records read", *records_of(material)),
         traces=[_of_trace(material, index) for index in range(len(traces))],
     )
@@ -56,15 +56,19 @@ def _over_all(material: Material, cleared: int) -> Statement:
     if len(traces) == 1:
         return _of_trace(material, 0).statement
     refused = len(traces) - cleared
-    word = f"Refused: {refused} of {len(traces)} runs" if refused else f"Cleared: {len(traces)} of {len(traces)} runs"
-    return derived(f"{word}, under {policy.base}.", rule, steps=[trace.first_step for trace in traces[:20]])
+    word = f"refused for {refused}" if refused else f"cleared for {len(traces)}"
+    return derived(
+        f"A rerun is {word} of {len(traces)} runs, under {policy.base}.",
+        rule,
+        steps=[trace.first_step for trace in traces[:20]],
+    )
 
 
 def _of_trace(material: Material, index: int) -> TraceVerdict:
     trace = material.traces[index]
     row = trace.verdict
-    word = "Cleared" if row.cleared else "Refused"
-    text = f"{word} under {row.policy}, level {row.level}: {_LEVELS[row.level]}."
+    word = "cleared" if row.cleared else "refused"
+    text = f"A rerun is {word} under {row.policy}, level {row.level}: {_LEVELS[row.level]}."
     decider = None if row.cleared else _decider(material, index)
     step = [] if decider is None or decider.step is None else [decider.step]
     said = material.content
