@@ -44,10 +44,10 @@ def pager() -> bytes:
 
 def test_the_deciding_step_is_chosen_and_shown_with_its_tuple(opened: Open, pager: bytes) -> None:
     page = opened(pager)
-    detail = page.locator(".detail").inner_text()
+    detail = page.locator("#t0 .detail").inner_text()
     assert detail.startswith("Step 6: call 1.0 pager.trigger")
     assert "a rerun would inject it" in detail
-    assert page.locator(".detail dd").all_inner_texts()[2:] == [
+    assert page.locator("#t0 .detail dd").all_inner_texts()[2:] == [
         '{"service": "checkout", "severity": "sev1"}',
         '{"status": "paged", "id": "pg_8812"}',
     ]

@@ -119,7 +119,16 @@ def _decided(document: ReportDocument, of: TraceVerdict) -> Iterator[tuple[str, 
     yield "Stands out", _loud(document)
     if by is not None and by.locator is not None:
         yield "Proved at", _proved(document, of, by)
-    yield "What to do", of.advice or None
+    yield "What to do", _to_do(document, of)
+
+
+def _to_do(document: ReportDocument, of: TraceVerdict) -> Child:
+    """The advice and, where a rerun is possible, the command for this evidence."""
+    row = document.custody.inputs[document.traces[of.trace].evidence]
+    shown = command("forensics", "replay", row.name, "--policy", "inject") if row.member_sha256 is None else None
+    if of.cleared or of.level != "inject" or shown is None:
+        return of.advice or None
+    return join(of.advice, " For this evidence: ", el("code", shown))
 
 
 def _proved(document: ReportDocument, of: TraceVerdict, by: Decider) -> Markup:

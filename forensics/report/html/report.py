@@ -44,6 +44,9 @@ _PARTS = {
 }
 
 
+_ALL_OPEN = 100  # steps: up to here the timeline of every run is open
+
+
 def report_html(document: ReportDocument) -> bytes:
     """The report as one page that needs nothing else; the same document gives the same bytes."""
     drawings = _drawings(document)
@@ -92,7 +95,8 @@ def _timelines(document: ReportDocument, drawings: Sequence[Drawing]) -> Markup:
     if len(drawings) == 1:
         return section("timeline", "Timeline", timeline(drawings[0]))
     ordered = sorted(enumerate(drawings), key=lambda one: one[0] != main)
-    runs = [_run(document, index, one, is_open=index == main) for index, one in ordered]
+    few = len(document.timeline.events) <= _ALL_OPEN
+    runs = [_run(document, index, one, is_open=few or index == main) for index, one in ordered]
     return section("timeline", "Timeline", *runs)
 
 

@@ -63,7 +63,9 @@ def test_every_part_stands_in_the_page_of_every_sample_and_every_link_has_its_en
 def test_the_verdict_comes_first_with_what_decides_what_would_happen_and_the_proof(report: Report) -> None:
     text = Page(report_html(report("pager.db"))).text
     box = text[
-        text.index("A rerun is refused for 2 of 2 runs") : text.index("What happened 1") if "What happened 1" in text else None
+        text.index("A rerun is refused for 2 of 2 runs") : text.index("What happened 1")
+        if "What happened 1" in text
+        else None
     ]
     assert "Decided by step 6: pager.trigger is side-effecting and handle-returning" in box
     assert "If it ran again pager.trigger on checkout would act once more, and that can't be undone (step 6)" in box
