@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.core.digests import digest_and_size
 from forensics.core.sanitise import one_line, visible
 from forensics.custody.bundle import sealed
 from forensics.custody.statement import Custody, Input
@@ -40,7 +41,6 @@ _NAMES = {
     "csv": "timeline.csv",
     "jsonl": TIMELINE,
 }
-_BLOCK = 1 << 20
 
 
 class Commission(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,12 +123,7 @@ def _digest(where: str) -> tuple[str, int] | None:
     """The SHA-256 and size of a file as it is now; None of what can't be read a second time."""
     if where == STDIN or is_url(where):
         return None
-    digest, size = hashlib.sha256(), 0
     try:
-        with Path(where).open("rb") as stream:
-            while block := stream.read(_BLOCK):
-                digest.update(block)
-                size += len(block)
+        return digest_and_size(where)
     except OSError:
         return None
-    return digest.hexdigest(), size

@@ -15,13 +15,14 @@ import msgspec
 from forensics.api import Options
 from forensics.api_cases import BLUEPRINT, CALLABLE, reasons, what_it_did
 from forensics.api_replay import rerun
+from forensics.core.digests import sha256_of
 from forensics.core.sanitise import one_line
 from forensics.errors import ConfigurationError, EvidenceError, IsolationUnavailableError, ReplayRefused
 from forensics.replay.code import code_of, search_paths
 from forensics.replay.plan import Code, Modifications, Override, Plan, Stub
 from forensics.report.case_differences import case_differences, told
 from forensics.report.case_documents import CaseDifference, CaseDocument, CaseRow, CaseRunDocument, CaseSource
-from forensics.report.case_files import read_cases, sha256_of
+from forensics.report.case_files import read_cases
 from forensics.report.cases import FAILED, PASSED, REFUSED, UNTOLD, case_run_document
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import msgspec
 
 from forensics.api import Options
 from forensics.api_replay import Replayed, rerun
+from forensics.core.digests import sha256_of
 from forensics.core.jsonvalue import decode_embedded, spell_surrogates, strict_value, value_of
 from forensics.core.sanitise import one_line
 from forensics.core.trace import StepKind
@@ -17,7 +18,7 @@ from forensics.errors import ConfigurationError, EvidenceError
 from forensics.replay.plan import Mode, Modifications, OnMiss, Plan
 from forensics.report.case_differences import Got
 from forensics.report.case_documents import CASE, CaseDocument, CaseSource, StubRow
-from forensics.report.case_files import sha256_of, with_case
+from forensics.report.case_files import with_case
 from forensics.report.cases import calls_of, tuples_of
 from forensics.report.compose import Examined
 from forensics.report.inspection import inspection_document

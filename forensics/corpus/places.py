@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from forensics.core.digests import sha256_of
 from forensics.corpus.ledger import Stamp
 from forensics.formats.shared.remote import is_url
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 BATCH_BYTES = 16 << 20
 MOST_TOGETHER = 16  # places; of more, one run is not told together but each for itself, and that is said
-_BLOCK = 1 << 20
 _BESIDE = "-wal"  # what a SQLite database has not written into its own file yet
 
 
@@ -46,18 +45,10 @@ def stamp_of(where: str, known: Stamp | None, *, trust_modified: bool) -> Stamp:
         if trust_modified and known is not None and (known.size, known.modified) == (found.st_size, found.st_mtime_ns):
             return known
         beside = where + _BESIDE
-        digest = _sha256(where) + (f"+{_sha256(beside)}" if Path(beside).is_file() else "")
+        digest = sha256_of(where) + (f"+{sha256_of(beside)}" if Path(beside).is_file() else "")
     except OSError:  # a URL, or a file that can't be read: the audit will say what is wrong
         return Stamp("", 0, 0)
     return Stamp(digest, found.st_size, found.st_mtime_ns)
-
-
-def _sha256(where: str) -> str:
-    digest = hashlib.sha256()
-    with Path(where).open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def batches(units: Iterable[Unit], sizes: Mapping[str, int], most: int = BATCH_BYTES) -> Iterator[Batch]:

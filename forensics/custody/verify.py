@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.core.digests import digest_and_size
 from forensics.custody import envelope
 from forensics.custody.events import Change, Kind, change, digests, head, read_listing
 from forensics.custody.statement import MANIFEST, Output, Statement, decode
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from forensics.custody.statement import Events
 
 MANIFEST_LIMIT = 64 << 20  # bytes
-_BLOCK = 1 << 20
 
 
 class Signature(StrEnum):
@@ -133,15 +133,8 @@ def _statement(data: bytes, key: Path | None) -> tuple[Signature, Statement]:
 
 
 def _measured(path: Path) -> tuple[str, int]:
-    """The SHA-256 and the size of a file, read in blocks; of what is no file, an empty digest."""
-    if not _is_file(path):
-        return "", 0
-    digest, size = hashlib.sha256(), 0
-    with path.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            digest.update(block)
-            size += len(block)
-    return digest.hexdigest(), size
+    """The SHA-256 and the size of a file; of what is no file, an empty digest."""
+    return digest_and_size(path) if _is_file(path) else ("", 0)
 
 
 def _is_file(path: Path) -> bool:

@@ -6,7 +6,6 @@ A case is data. Nothing that it names is imported, and its evidence is looked fo
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -122,15 +121,6 @@ def with_case(before: bytes, case: CaseDocument, name: str, *, replace: bool) ->
     lines = before.split(b"\n")
     lines[taken - 1] = case_line(case).rstrip(b"\n")
     return b"\n".join(lines)
-
-
-def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file's bytes."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_READ):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 def _name(path: Path) -> str:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from forensics.core.digests import sha256_of
 from forensics.errors import ConfigurationError
-from forensics.report.case_files import case_line, cases_of, read_cases, sha256_of, with_case
+from forensics.report.case_files import case_line, cases_of, read_cases, with_case
 from forensics.report.schemas import schema
 from tests.unit.report.kept_cases import case
 
