@@ -13,7 +13,7 @@ import msgspec
 from forensics.core.digests import digest_and_size
 from forensics.core.sanitise import one_line, visible
 from forensics.custody.bundle import sealed
-from forensics.custody.statement import Custody, Input
+from forensics.custody.statement import MANIFEST, Custody, Input
 from forensics.errors import EvidenceError, ReportError
 from forensics.formats.places import named_places
 from forensics.formats.shared.remote import is_url
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from forensics.api import Examination
     from forensics.formats.places import Where
     from forensics.report.compose import Examined
+    from forensics.report.documents import AuditDocument
     from forensics.report.incident.documents import ReportDocument
 
 TIMELINE = "timeline.jsonl"
@@ -73,16 +74,18 @@ def write_bundle(
     folder exists or can't be written, and ConfigurationError for a key that can't be used.
     """
     outputs = {_NAMES[name]: form.bytes_of(document) for name, form in FORMS.items()}
-    outputs["audit.json"] = json_bytes(examination.audit())
+    audit = examination.audit()
+    outputs["audit.json"] = json_bytes(audit)
     outputs["inspection.json"] = json_bytes(examination.inspection())
-    custody = _custody(evidence, examination, commission)
+    custody = _custody(evidence, examination, audit, commission)
     files = sealed(outputs, custody, timeline=TIMELINE, key=commission.key)
     write_folder(folder, files)
-    return hashlib.sha256([*files.values()][-1]).hexdigest()
+    return hashlib.sha256(files[MANIFEST]).hexdigest()
 
 
-def _custody(evidence: Sequence[Where], examination: Examination, commission: Commission) -> Custody:
-    audit = examination.audit()
+def _custody(
+    evidence: Sequence[Where], examination: Examination, audit: AuditDocument, commission: Commission
+) -> Custody:
     counts = {name: held for name, held in msgspec.to_builtins(audit.counts).items() if isinstance(held, int)}
     return Custody(
         tool={"name": audit.tool.name, "version": audit.tool.version},

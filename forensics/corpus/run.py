@@ -6,6 +6,7 @@ witnesses are compared as `forensics audit A B` compares them.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -87,9 +88,8 @@ def _places(evidence: Sequence[Where]) -> list[Place]:
     if STDIN in map(str, evidence):
         raise ConfigurationError("a corpus can't come from standard input", hint="name folders, globs or files")
     places = sorted({file_at(where): (where, name) for where, name in reversed(named_places(evidence))}.values())
-    names = [name for _, name in places]
-    twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
-    return [(where, where if name in twice else name) for where, name in places]
+    named = Counter(name for _, name in places)
+    return [(where, where if named[name] > 1 else name) for where, name in places]
 
 
 def _check(into: Path, evidence: Sequence[Where]) -> None:

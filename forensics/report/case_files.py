@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MOST_BYTES = 256 * 1024 * 1024
-_READ = 1 << 20
 _FAULTS = 10
 _CODE = "case_invalid"
 
