@@ -50,8 +50,10 @@ class Summary:
     def add(self, result: Result, files: int = 1) -> None:
         """One result; it is of several files where they were audited together."""
         self.exit_code = max(self.exit_code, result.exit_code)
-        self._status[result.status] += files
-        self._sums.update(files=files, bytes=result.size, records=result.records, findings=len(result.findings))
+        each = result.evidence if files == len(result.evidence) else None  # None: an archive, told as one file
+        self._status.update([row.status for row in each] if each else [result.status] * files)
+        size = sum(row.size for row in each) if each else result.size
+        self._sums.update(files=files, bytes=size, records=result.records, findings=len(result.findings))
         self._sums["together"] += files if files > 1 else 0
         self._formats.add(row.format for row in result.evidence if row.format)
         self._errors.add(row.error.code for row in result.evidence if row.error)

@@ -95,6 +95,17 @@ def test_two_files_of_one_run_are_audited_together(corpus: Path, tmp_path: Path)
         assert together <= {row["message"] for row in told}
 
 
+def test_each_of_the_files_of_one_run_counts_as_it_was_read(tmp_path: Path) -> None:
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    whole = (ROOT / "samples" / "pager.json").read_bytes()
+    (folder / "whole.json").write_bytes(whole)
+    (folder / "cut.json").write_bytes(whole[:9000])
+    counts = audit_corpus([folder], tmp_path / "out", Corpus(engine=serial())).counts
+    assert (counts.together, counts.read, counts.partial, counts.refused) == (2, 1, 1, 0)
+    assert counts.bytes == len(whole) + 9000
+
+
 def test_a_second_run_audits_only_what_changed(corpus: Path, tmp_path: Path) -> None:
     into = tmp_path / "out"
     audit_corpus([corpus], into, Corpus(engine=serial()))
