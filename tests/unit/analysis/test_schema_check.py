@@ -100,16 +100,16 @@ def test_a_hostile_schema_is_given_up(schema: Schema, arguments: Any, monkeypatc
         raise AssertionError("a schema made a connection")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
-    began = time.monotonic()
+    began = time.process_time()
     assert breach(schema, arguments) is None
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_a_pattern_of_a_part_with_a_dialect_of_its_own_runs_under_re2_too() -> None:
     part = {"$schema": DRAFT_7, "pattern": "^(a+)+$"}
-    began = time.monotonic()
+    began = time.process_time()
     assert breach({"properties": {"a": part}}, LETTERS) == ("/a", "pattern")
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 _KEYS = st.sampled_from("ab")

@@ -174,11 +174,11 @@ def test_what_is_kept_stands_byte_for_byte_in_the_evidence() -> None:
 
 def test_a_large_document_takes_time_in_proportion() -> None:
     text = json.dumps({"messages": [{"role": "user", "content": ["x", {"y": [n]}]} for n in range(10_000)]})
-    began = time.monotonic()
+    began = time.process_time()
     assert kept(text[:-4]) is not None
     assert kept('{"messages": [{"a": 1}, ' + "[" * 50_000) is not None
     assert kept('{"messages": [{"a": 1}, {"b": ' + '"\\' * 100_000) is not None
-    assert time.monotonic() - began < 30
+    assert time.process_time() - began < 30
 
 
 # a document among other evidences ------------------------------------------------------------------------------------

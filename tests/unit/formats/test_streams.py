@@ -173,9 +173,9 @@ def test_hostile_indices_and_shapes_are_bounded() -> None:
 def test_many_pieces_are_put_together_in_linear_time() -> None:
     def seconds(count: int) -> float:
         stream = sse(*(chunk({"content": "x" * 50}) for _ in range(count)), chunk({}, "stop"))
-        begun = time.perf_counter()
+        begun = time.process_time()
         assert len(read_events(stream).body["choices"][0]["message"]["content"]) == 50 * count
-        return time.perf_counter() - begun
+        return time.process_time() - begun
 
     seconds(100)
     assert seconds(20_000) < 40 * max(seconds(2_000), 0.005)

@@ -70,7 +70,7 @@ def test_any_value_gets_an_answer(value: str, key: str | None) -> None:
 @pytest.mark.parametrize("unit", ["a", "a-", "a_", "A0", "-0", "=", "eyJ.", "https://a?", "a1_", "0"])
 def test_hostile_values_cost_linear_time(unit: str) -> None:
     value = (unit * 4096)[:4096]
-    began = time.perf_counter()
+    began = time.process_time()
     for tail in ("", "\n", "!", " "):
         RULES.handle_kind(value[:-1] + tail, "id")
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 5  # measured: a few hundredths; quadratic time would be minutes
