@@ -6,6 +6,7 @@ Nothing here knows the record: it stays with the parent. `run_agent` is what the
 from __future__ import annotations
 
 import importlib
+import threading
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -30,27 +31,43 @@ class Wire(Protocol):
 
 
 class Line:
-    """The child's end: one request, one reply. Whatever the parent wants run in between is run here."""
+    """The child's end: one request, one reply, one asker at a time. Whatever the parent wants run in between is run
+    here.
+
+    A reply belongs to whoever asked. So other threads wait for their turn; what asks in the middle of a request (a
+    handler of signals, a finalizer) is turned away, and after a request that was left before its reply came (by a
+    handler that raises) nothing is answered: `lost` says why.
+    """
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
+        self._turn = OneAtATime()
         self._over = False
+        self.lost = ""
 
     def ask(self, request: frames.FromChild) -> frames.Given | frames.Answered:
         """The reply to a request. Raises ReplayStopped once the rerun has ended, and at every request after that."""
-        if self._over:
-            raise ReplayStopped("the rerun has ended")
-        self.tell(request)
+        data = frames.encode_exactly(request)
+        with self._turn:
+            if self._over:
+                raise ReplayStopped(self.lost or "the rerun has ended")
+            self._over, self.lost = True, "a request was left before its reply came: the rerun has ended"
+            reply = self._answer(data)
+            self.lost = ""
+            if isinstance(reply, frames.Stop):
+                raise ReplayStopped(reply.because)
+            self._over = False
+            return reply
+
+    def _answer(self, data: bytes) -> frames.Given | frames.Answered | frames.Stop:
+        self._wire.send(data)
         while isinstance(reply := self._next(), frames.Run):
             self.tell(ran(reply))
-        if isinstance(reply, frames.Stop):
-            self._over = True
-            raise ReplayStopped(reply.because)
         return reply
 
     def tell(self, message: frames.FromChild) -> None:
         """Say something that is not answered."""
-        self._wire.send(frames.encode(message))
+        self._wire.send(frames.encode_exactly(message))
 
     def _next(self) -> frames.FromParent:
         data = self._wire.receive()
@@ -62,6 +79,25 @@ class Line:
         if not isinstance(reply, frames.Given):
             raise ReplayStopped("the parent answered something else")
         return reply
+
+
+class OneAtATime:
+    """Lets one thread in at a time, and no thread in twice. Raises ReplayStopped in one that is inside already."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._inside = False
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        if self._inside:
+            self._lock.release()
+            raise ReplayStopped("a port was asked in the middle of a request, by a signal's handler or a finalizer")
+        self._inside = True
+
+    def __exit__(self, *_: object) -> None:
+        self._inside = False
+        self._lock.release()
 
 
 def ran(order: frames.Run) -> frames.Ran:
@@ -110,6 +146,7 @@ class ModelProxy:
 
     def __init__(self, line: Line) -> None:
         self._line = line
+        self._turn = OneAtATime()
         self._sent: dict[str | None, list[bytes]] = {}
 
     def ask(
@@ -121,9 +158,10 @@ class ModelProxy:
         lane: str | None = None,
     ) -> ModelAnswer:
         """As `ModelPort.ask`."""
-        keep, new = (0, None) if messages is None else self._new(messages, lane)
         offered = None if tools is None else tuple(dict(tool) for tool in tools)
-        return self.send(frames.AskModel(keep, new, offered, dict(settings or {}), lane))
+        with self._turn:  # what is new is told by what was sent before
+            keep, new = (0, None) if messages is None else self._new(messages, lane)
+            return self.send(frames.AskModel(keep, new, offered, dict(settings or {}), lane))
 
     def send(self, request: frames.AskModel) -> ModelAnswer:
         """Send a request that already says what of it is new."""
@@ -209,7 +247,8 @@ def run_function(wire: Wire, agent: Agent, start: frames.Start) -> None:
     """Call an agent with its ports, and tell the parent how it ended."""
     line = Line(wire)
     try:
-        line.tell(frames.Finished(msgspec.to_builtins(agent(ChildPorts(line, start)))))
+        output = msgspec.to_builtins(agent(ChildPorts(line, start)))
+        line.tell(frames.Broke("ReplayStopped", line.lost) if line.lost else frames.Finished(output))
     except ReplayStopped as stopped:
         line.tell(frames.Broke("ReplayStopped", str(stopped)))
     except Exception as error:  # noqa: BLE001 - whatever the agent raises is how it ended

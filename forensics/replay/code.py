@@ -1,4 +1,5 @@
-"""Which code does `module:function` name, and what is it, byte for byte? Found by its path; nothing is imported here.
+"""Which code does `module:function` name, and what is it, byte for byte? Found as Python finds it; nothing is imported
+here.
 
 The name comes from the person who runs the rerun, never from a trace or a case.
 """
@@ -7,6 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
+from importlib.machinery import (
+    BYTECODE_SUFFIXES,
+    EXTENSION_SUFFIXES,
+    SOURCE_SUFFIXES,
+    ExtensionFileLoader,
+    FileFinder,
+    SourceFileLoader,
+    SourcelessFileLoader,
+)
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _TARGET = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
+
+_TAKEN = sys.stdlib_module_names | {"forensics", "msgspec"}
+"""What the cell may have loaded before it comes to a module of the user's, which would then not be read at all."""
 
 
 def search_paths(folders: Sequence[str]) -> tuple[str, ...]:
@@ -35,10 +49,36 @@ def code_of(target: str, paths: Sequence[str]) -> Code:
     matched = _TARGET.fullmatch(target)
     if matched is None:
         raise ConfigurationError(f"{target!r} is not MODULE:FUNCTION", hint="such as agents.oncall:run")
-    parts = matched[1].split(".")
-    for folder in map(Path, paths):
-        for source in (folder.joinpath(*parts).with_suffix(".py"), folder.joinpath(*parts, "__init__.py")):
-            if source.is_file():
-                return Code(target, hashlib.sha256(source.read_bytes()).hexdigest())
-    named = ", ".join(paths)
-    raise ConfigurationError(f"there is no module {matched[1]} in {named}", hint="--path FOLDER says where it lies")
+    if matched[1].partition(".")[0] in _TAKEN:
+        message = f"{matched[1]} is the name of a module that Python or this program brings along"
+        raise ConfigurationError(message, hint="a module of yours needs a name of its own")
+    source = _source_of(matched[1].split("."), paths)
+    if source is None:
+        named = ", ".join(paths)
+        raise ConfigurationError(f"there is no module {matched[1]} in {named}", hint="--path FOLDER says where it lies")
+    return Code(target, hashlib.sha256(Path(source).read_bytes()).hexdigest())
+
+
+def _source_of(parts: Sequence[str], paths: Sequence[str]) -> str | None:
+    """The file from which Python would load a module out of these folders: a package before an extension before a
+    source, folder by folder, as the import system has it; only looked for, nothing is loaded.
+    """
+    folders, source = list(paths), None
+    for part in parts:
+        found = [spec for folder in folders if (spec := _finder(folder).find_spec(part)) is not None]
+        whole = next((spec for spec in found if spec.loader is not None), None)
+        source = None if whole is None else whole.origin
+        folders = [
+            place for spec in (found if whole is None else [whole]) for place in spec.submodule_search_locations or ()
+        ]
+    return source
+
+
+def _finder(folder: str) -> FileFinder:
+    """What looks for modules in one folder; a new one each time, since it remembers what it saw there."""
+    return FileFinder(
+        folder,
+        (ExtensionFileLoader, EXTENSION_SUFFIXES),
+        (SourceFileLoader, SOURCE_SUFFIXES),
+        (SourcelessFileLoader, BYTECODE_SUFFIXES),
+    )

@@ -8,6 +8,7 @@ that stands in for a tool before it answers.
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -15,7 +16,7 @@ import msgspec
 from forensics.core.jsonvalue import written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 # what the child says -------------------------------------------------------------------------------------------------
 
@@ -139,6 +140,29 @@ class Start(msgspec.Struct, frozen=True):
 encode = written
 
 
+def encode_exactly(message: FromChild) -> bytes:
+    """A message of the child's. Raises ValueError for a number that JSON has not (NaN, an infinity): written as null it
+    would ask for something else.
+    """
+    data = encode(message)
+    if b"null" in data and not all(map(isfinite, _floats(msgspec.to_builtins(message)))):
+        raise ValueError("NaN and infinities are no JSON, and an agent's ports carry nothing else")
+    return data
+
+
+def _floats(value: Any) -> Iterator[float]:
+    """Every float in a value; iterative, so that nesting can't exhaust the stack."""
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, float):
+            yield item
+        elif isinstance(item, dict):
+            todo.extend(item.values())
+        elif isinstance(item, (list, tuple)):
+            todo.extend(item)
+
+
 def _decoder(kind: Any) -> Callable[[bytes], Any]:
     fast = msgspec.json.Decoder(kind).decode
 
@@ -155,9 +179,16 @@ def _decoder(kind: Any) -> Callable[[bytes], Any]:
 
 def _read(data: bytes) -> Any:
     try:
-        return json.loads(data)
+        return json.loads(data, parse_constant=_finite, parse_float=_finite)
     except ValueError as error:
         raise msgspec.DecodeError(str(error)) from None
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(f"{text[:40]} is no JSON number")
+    return number
 
 
 decode_from_child: Callable[[bytes], FromChild] = _decoder(FromChild)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import py_compile
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -115,6 +117,20 @@ def test_the_source_of_an_agent(tmp_path: Path) -> None:
     assert refused(planned).startswith("the source of mine:run changed")
     source.unlink()
     assert "no module mine" in refused(planned)
+
+
+def test_compiled_code_beside_the_source_is_not_what_runs(tmp_path: Path) -> None:
+    """Python takes a `.pyc` for a source of the same time and size. What was cleared is the source."""
+    source, times = tmp_path / "mine.py", (1_700_000_000, 1_700_000_000)
+    source.write_text("def run(ports): return 'other'\n", encoding="utf-8")
+    os.utime(source, times)
+    py_compile.compile(str(source))
+    source.write_text("def run(ports): return 'plain'\n", encoding="utf-8")
+    os.utime(source, times)
+    plan = Plan(agent=code_of("mine:run", (str(tmp_path),)), paths=(str(tmp_path),))
+    document = prepare(SAMPLES / "pager.db", Options(policy="inject"), plan).run().document()
+    assert document.output is not None
+    assert document.output.new == "plain"
 
 
 def test_nobody_makes_a_clearance(prepared: Prepared) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 import msgspec
 
 from forensics.replay.cell.channel import RAISED, Channel
+from forensics.replay.cell.sources import load_from_source
 from forensics.replay.cell.tripwire import set_tripwire
 from forensics.replay.cell.wall.calls import program
 
@@ -120,6 +121,7 @@ def run(plan: CellPlan, place: Place) -> NoReturn:
         os.environ.clear()
         os.chdir(plan.folder)
         sys.path[:0] = plan.paths
+        load_from_source(plan.paths)
         sys.argv[:] = [plan.target]
         if not place.behind_wall:
             tempfile.tempdir = place.scratch
