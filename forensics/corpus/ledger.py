@@ -7,35 +7,57 @@ policy and version by their digests. Each batch is one transaction, so that noth
 from __future__ import annotations
 
 import sqlite3
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import msgspec
 
 from forensics.corpus.result import Result
-from forensics.errors import ConfigurationError, ReportError
+from forensics.errors import ConfigurationError, ForensicsError, ReportError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
     from types import TracebackType
 
 _APPLICATION = 0x666F7265  # "fore", so that no other file is taken for a ledger
-_VERSION = 2
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS results (
-    place BLOB NOT NULL, stage TEXT NOT NULL, evidence TEXT NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
-    terms TEXT NOT NULL, result BLOB NOT NULL, PRIMARY KEY (place, stage)
-) WITHOUT ROWID, STRICT;
-"""
+_VERSION = 3
+# Stamps stand apart from results: they are read and written for every file in every run, and results are long.
+_SCHEMA = (
+    """CREATE TABLE IF NOT EXISTS stamps (
+    place BLOB NOT NULL, stage TEXT NOT NULL, terms TEXT NOT NULL, evidence TEXT NOT NULL, size INTEGER NOT NULL,
+    mark TEXT NOT NULL, trusted INTEGER NOT NULL, PRIMARY KEY (place, stage)
+) WITHOUT ROWID, STRICT""",
+    """CREATE TABLE IF NOT EXISTS results (
+    place BLOB NOT NULL, stage TEXT NOT NULL, result BLOB NOT NULL, PRIMARY KEY (place, stage)
+) WITHOUT ROWID, STRICT""",
+    """CREATE TABLE IF NOT EXISTS outputs (
+    one INTEGER PRIMARY KEY CHECK (one = 1), changes INTEGER NOT NULL, written TEXT NOT NULL, told BLOB NOT NULL
+) STRICT""",
+    "INSERT OR IGNORE INTO outputs VALUES (1, 0, '', x'')",
+)
+_TABLES = ("stamps", "results", "outputs")
+_FULL = {
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PERM,
+}
+_TAKEN = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 ALONE, TOGETHER = "alone", "together"
 
 
 class Stamp(NamedTuple):
-    """What a place was when it was audited: digest and size of its bytes, and when it was modified (nanoseconds)."""
+    """What a place was when it was audited: the digest of its bytes ("": they don't count as known), their size, and a
+    mark that changes with them (a time, what a store calls a version; "": there is none). `trusted` says that the last
+    run took size and mark for it and read nothing.
+    """
 
     evidence: str
     size: int
-    modified: int
+    mark: str
+    trusted: bool = False
 
 
 class Entry(NamedTuple):
@@ -52,36 +74,46 @@ _decode = msgspec.json.Decoder(Result).decode
 
 
 class Ledger:
-    """An open ledger for results under one set of terms."""
+    """An open ledger for results under one set of terms. It knows a place by its name in `known_as`, if it has one
+    there: what may not be written down (a signature in a URL) is not.
 
-    def __init__(self, path: Path, terms: str) -> None:
-        self._terms = terms
-        try:
+    Each method raises ReportError where the file can't be read or written (a full disk, another run that writes to it),
+    and ConfigurationError where it is damaged.
+    """
+
+    def __init__(self, path: Path, terms: str, known_as: Mapping[str, str] | None = None) -> None:
+        self._path, self._terms = path, terms
+        self._known_as = known_as or {}
+        self._place_of = {key: place for place, key in self._known_as.items()}
+        with self._told():
             self._base = sqlite3.connect(path, isolation_level=None)
-        except sqlite3.OperationalError as error:
-            raise ReportError(f"{path.name} can't be written: {error}", hint="name another folder") from error
         try:
-            self._open()
-        except sqlite3.DatabaseError as error:
+            with self._told():
+                self._open()
+        except ForensicsError:
             self._base.close()
-            message = f"{path.name} is no ledger of this program: {error}"
-            raise ConfigurationError(message, hint="name another folder for the results") from error
+            raise
 
     def _open(self) -> None:
         (application,) = self._base.execute("PRAGMA application_id").fetchone()
         (version,) = self._base.execute("PRAGMA user_version").fetchone()
         (tables,) = self._base.execute("SELECT count(*) FROM sqlite_master").fetchone()
         new = (application, version, tables) == (0, 0, 0)  # or ended before anything was in it
-        if not new and (application, version) != (_APPLICATION, _VERSION):
-            message = f"application id {application}, version {version}"
-            raise sqlite3.DatabaseError(message)
+        if not new and application != _APPLICATION:
+            raise _no_ledger(self._path, f"application id {application}")
+        if version > _VERSION:
+            message = f"{self._path.name} was written by a newer version of this program"
+            raise ConfigurationError(message, hint="use that version, or name another folder for the results")
         self._base.execute("PRAGMA journal_mode = WAL")
         self._base.execute("PRAGMA synchronous = NORMAL")
-        self._base.execute("BEGIN IMMEDIATE")
-        self._base.execute(f"PRAGMA application_id = {_APPLICATION}")
-        self._base.execute(f"PRAGMA user_version = {_VERSION}")
-        self._base.execute(_SCHEMA)
-        self._base.execute("COMMIT")
+        with self._at_once():
+            if version < _VERSION:  # what another version judged is judged anew in any case
+                for table in _TABLES:
+                    self._base.execute(f"DROP TABLE IF EXISTS {table}")
+            self._base.execute(f"PRAGMA application_id = {_APPLICATION}")
+            self._base.execute(f"PRAGMA user_version = {_VERSION}")
+            for statement in _SCHEMA:
+                self._base.execute(statement)
 
     def __enter__(self) -> Self:
         return self
@@ -93,41 +125,106 @@ class Ledger:
 
     def stamps(self, stage: str = ALONE) -> dict[str, Stamp]:
         """The stamp of each place whose result was judged by these terms."""
-        rows = self._base.execute(
-            "SELECT place, evidence, size, modified FROM results WHERE stage = ? AND terms = ?", (stage, self._terms)
-        )
-        return {_place(key): Stamp(*stamp) for key, *stamp in rows}
+        told = "SELECT place, evidence, size, mark, trusted FROM stamps WHERE stage = ? AND terms = ?"
+        with self._told():
+            rows = self._base.execute(told, (stage, self._terms)).fetchall()
+        return {self._place(key): Stamp(evidence, size, mark, bool(by)) for key, evidence, size, mark, by in rows}
 
     def keep(self, entries: Iterable[Entry]) -> None:
         """Write results down, each in the place of an earlier one; all of them or none."""
-        rows = [(_key(one.place), one.stage, *one.stamp, self._terms, _encode(one.result)) for one in entries]
-        self._base.execute("BEGIN IMMEDIATE")
-        self._base.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-        self._base.execute("COMMIT")
+        with self._told(), self._at_once():
+            changed = sum(self._keep(entry) for entry in entries)
+            self._base.execute("UPDATE outputs SET changes = changes + ?", (changed,))
 
-    def restamp(self, stamps: dict[str, Stamp]) -> None:
-        """Note when places were modified whose bytes are the same."""
-        self._base.execute("BEGIN IMMEDIATE")
-        self._base.executemany(
-            "UPDATE results SET modified = ? WHERE place = ? AND stage = 'alone'",
-            [(stamp.modified, _key(place)) for place, stamp in stamps.items()],
+    def _keep(self, entry: Entry) -> bool:
+        """Write one result down, and say whether it is another than before."""
+        at = (self._key(entry.place), entry.stage)
+        was = self._base.execute("SELECT result FROM results WHERE place = ? AND stage = ?", at).fetchone()
+        result = _encode(entry.result)
+        self._base.execute(
+            "INSERT OR REPLACE INTO stamps VALUES (?, ?, ?, ?, ?, ?, ?)", (*at, self._terms, *entry.stamp)
         )
-        self._base.execute("COMMIT")
+        self._base.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?)", (*at, result))
+        return was is None or was[0] != result
+
+    def restamp(self, stamps: Mapping[str, Stamp]) -> None:
+        """Note of places whose bytes are the same what their stamps are now."""
+        rows = [(one.size, one.mark, one.trusted, self._key(place)) for place, one in stamps.items()]
+        with self._told(), self._at_once():
+            self._base.executemany(
+                "UPDATE stamps SET size = ?, mark = ?, trusted = ? WHERE place = ? AND stage = 'alone'", rows
+            )
 
     def result(self, place: str, stage: str = ALONE) -> Result:
         """The result of a place. Raises KeyError where there is none by these terms."""
-        row = self._base.execute(
-            "SELECT result FROM results WHERE place = ? AND stage = ? AND terms = ?", (_key(place), stage, self._terms)
-        ).fetchone()
+        told = """SELECT result FROM results JOIN stamps USING (place, stage)
+        WHERE place = ? AND stage = ? AND terms = ?"""
+        with self._told():
+            row = self._base.execute(told, (self._key(place), stage, self._terms)).fetchone()
         if row is None:
             raise KeyError(place)
-        return _decode(row[0])
+        try:
+            return _decode(row[0])
+        except msgspec.MsgspecError as error:
+            raise _damaged(self._path, str(error)) from None
+
+    def outputs(self, of: str) -> bytes | None:
+        """What `wrote` kept of outputs of that; None where they were of something else, or results changed since."""
+        with self._told():
+            changes, written, told = self._base.execute("SELECT changes, written, told FROM outputs").fetchone()
+        return bytes(told) if written == f"{changes} {self._terms} {of}" else None
+
+    def wrote(self, of: str, told: bytes) -> None:
+        """Keep what is to be told of outputs that were written from the results as they are now."""
+        with self._told():
+            self._base.execute(
+                "UPDATE outputs SET written = changes || ' ' || ? || ' ' || ?, told = ?", (self._terms, of, told)
+            )
+
+    def _key(self, place: str) -> bytes:
+        """A place as it stands in the ledger: as bytes, for a name of a file need not be valid text."""
+        return self._known_as.get(place, place).encode("utf-8", "surrogatepass")
+
+    def _place(self, key: bytes) -> str:
+        known = key.decode("utf-8", "surrogatepass")
+        return self._place_of.get(known, known)
+
+    @contextmanager
+    def _at_once(self) -> Iterator[None]:
+        """All that is written in the body, or nothing."""
+        self._base.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            if self._base.in_transaction:  # where the disk is full, SQLite has undone it itself
+                self._base.execute("ROLLBACK")
+            raise
+        self._base.execute("COMMIT")
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Whatever SQLite raises as an error of ours."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF  # without what extends it
+            if code in _TAKEN:
+                message = f"{self._path.name} is in use: {error}"
+                raise ReportError(message, hint="wait for the other run, or name another folder") from None
+            if code in _FULL:
+                message = f"{self._path.name} can't be written: {error}"
+                hint = "make room and run it again: it goes on where it ended, or name another folder"
+                raise ReportError(message, hint=hint) from None
+            if code == sqlite3.SQLITE_NOTADB:
+                raise _no_ledger(self._path, str(error)) from None
+            raise _damaged(self._path, str(error)) from None
 
 
-def _key(place: str) -> bytes:
-    """A place as it stands in the ledger: as bytes, for a name of a file need not be valid text."""
-    return place.encode("utf-8", "surrogatepass")
+def _no_ledger(path: Path, why: str) -> ConfigurationError:
+    message = f"{path.name} is no ledger of this program: {why}"
+    return ConfigurationError(message, hint="name another folder for the results")
 
 
-def _place(key: bytes) -> str:
-    return key.decode("utf-8", "surrogatepass")
+def _damaged(path: Path, why: str) -> ConfigurationError:
+    message = f"{path.name} is damaged: {why}"
+    return ConfigurationError(message, hint=f"remove {path.name}, and everything is audited anew")

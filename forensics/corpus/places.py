@@ -1,16 +1,13 @@
-"""Which places of a corpus changed, how are they put into batches, and which tell of one run?"""
+"""Which places of a corpus are one and the same, how are they put into batches, and which tell of one run?"""
 
 from __future__ import annotations
 
 import functools
 import os
-from collections import defaultdict
-from pathlib import Path
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from forensics.core.digests import sha256_of
-from forensics.corpus.ledger import Stamp
-from forensics.formats.shared.remote import is_url
+from forensics.formats.shared.remote import is_url, public
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +17,6 @@ if TYPE_CHECKING:
 
 BATCH_BYTES = 16 << 20
 MOST_TOGETHER = 16  # places; of more, one run is not told together but each for itself, and that is said
-_BESIDE = "-wal"  # what a SQLite database has not written into its own file yet
 
 
 def file_at(where: str) -> str:
@@ -38,17 +34,17 @@ def _folder_at(folder: str) -> str:
     return os.path.realpath(folder)
 
 
-def stamp_of(where: str, known: Stamp | None, *, trust_modified: bool) -> Stamp:
-    """What stands at a place now. With `trust_modified`, a known one of the same size and time is not read again."""
-    try:
-        found = os.stat(where)  # noqa: PTH116 - a hundred thousand times
-        if trust_modified and known is not None and (known.size, known.modified) == (found.st_size, found.st_mtime_ns):
-            return known
-        beside = where + _BESIDE
-        digest = sha256_of(where) + (f"+{sha256_of(beside)}" if Path(beside).is_file() else "")
-    except OSError:  # a URL, or a file that can't be read: the audit will say what is wrong
-        return Stamp("", 0, 0)
-    return Stamp(digest, found.st_size, found.st_mtime_ns)
+def kept_names(places: Iterable[str]) -> dict[str, str]:
+    """The names by which a ledger may know the places that are URLs: without user, password and query. Where several
+    come to the same name, they are numbered in the order of the places; the bytes say whether a result is of them.
+    """
+    names: dict[str, str] = {}
+    taken: Counter[str] = Counter()
+    for where in filter(is_url, places):
+        name = public(where)
+        taken[name] += 1
+        names[where] = f"{name}#{taken[name]}" if taken[name] > 1 else name
+    return names
 
 
 def batches(units: Iterable[Unit], sizes: Mapping[str, int], most: int = BATCH_BYTES) -> Iterator[Batch]:

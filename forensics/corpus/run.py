@@ -15,14 +15,23 @@ from forensics.analysis.witnesses import run_of
 from forensics.api import Options, judges
 from forensics.core.evidence import Severity
 from forensics.core.jsonvalue import spell_surrogates
-from forensics.corpus.engines import Engine, processes, run
+from forensics.corpus.engines import Done, Engine, processes, run
 from forensics.corpus.job import terms_of
 from forensics.corpus.ledger import ALONE, TOGETHER, Entry, Ledger, Stamp
-from forensics.corpus.places import BATCH_BYTES, MOST_TOGETHER, batches, file_at, stamp_of, together
+from forensics.corpus.outputs import Outputs
+from forensics.corpus.places import (
+    BATCH_BYTES,
+    MOST_TOGETHER,
+    batches,
+    file_at,
+    kept_names,
+    together,
+)
 from forensics.corpus.shards import Shards
+from forensics.corpus.stamps import looks, stamp, stamps_of
 from forensics.corpus.summary import Summary
 from forensics.errors import ConfigurationError, ReportError
-from forensics.formats.places import is_folder, is_there, named_places
+from forensics.formats.places import found_places, is_folder, is_there
 from forensics.formats.shared.source import STDIN
 from forensics.report.compose import policy_name, program
 from forensics.report.corpus_documents import CORPUS, CorpusDocument
@@ -31,14 +40,17 @@ from forensics.report.jsonout import json_bytes
 from forensics.report.outputs import check_outputs, write_output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from forensics.corpus.job import Place, Terms, Unit
     from forensics.corpus.result import Result
+    from forensics.corpus.stamps import Look
     from forensics.formats.places import Where
+    from forensics.formats.shared.remote import Found
 
 LEDGER, SUMMARY = "ledger.sqlite", "summary.json"
+_PASSING = {"evidence_changed", "extra_missing", "worker_lost", "fault"}  # errors that another run may not meet
 
 
 class Progress(NamedTuple):
@@ -52,7 +64,7 @@ class Progress(NamedTuple):
 
 class Corpus(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked for: how to examine, from which severity on a finding ends with 1, who works, how much at a time,
-    and whether size and time of a file say that it is unchanged.
+    and whether its size and time (of an object in a store: what that calls its version) say that a file is unchanged.
     """
 
     options: Options = Options()
@@ -68,28 +80,42 @@ def audit_corpus(
     """Audit all of the evidence into a folder, and sum up. What an earlier run wrote there is not audited again.
 
     The folder holds the ledger, the rows (`files-*.jsonl`, `findings-*.jsonl`) and the document (`summary.json`).
-    Raises ReportError for a folder that is not one of this command or lies among the evidence, RuleError for broken
-    rules, and ConfigurationError for standard input.
+    Raises ReportError for a folder that is not one of this command, lies among the evidence or can't be written,
+    RuleError for broken rules, and ConfigurationError for standard input and a damaged ledger.
     """
-    places = _places(evidence)
+    found = _found(evidence)
     _check(into, evidence)
     terms = terms_of(corpus.options, corpus.fail_on)
-    with Ledger(into / LEDGER, terms.digest) as ledger:
-        work = _Work(ledger, terms, corpus, tell)
-        work.alone(places)
+    known_as = kept_names(one.where for one in found)
+    places = _named(found, known_as)
+    with Ledger(into / LEDGER, terms.digest, known_as) as ledger:
+        work = _Work(ledger, terms, corpus, looks(found), tell)
+        trusted = work.alone(places)
+        known = ((known_as.get(where, where), name) for where, name in places)
+        outputs = Outputs(into / SUMMARY, ledger, known, policy_name(judges(corpus.options).policy).name)
+        if (document := outputs.standing(trusted)) is not None:
+            return document
         groups = together(places, _traces(ledger, places))
         near = [group for group in groups if len(group) <= MOST_TOGETHER]
-        work.together(near)
-        apart = sum(len(group) for group in groups if len(group) > MOST_TOGETHER)
-        return _written(into, _results(ledger, places, near), corpus, apart)
+        all_told = work.together(near)
+        told = {"apart": sum(map(len, groups)) - sum(map(len, near)), "trusted": trusted}
+        document = _written(into, _results(ledger, places, near), corpus, told)
+        if all_told:
+            outputs.keep(document)
+        return document
 
 
-def _places(evidence: Sequence[Where]) -> list[Place]:
+def _found(evidence: Sequence[Where]) -> list[Found]:
+    """The places, each once, in the order of their paths."""
     if STDIN in map(str, evidence):
         raise ConfigurationError("a corpus can't come from standard input", hint="name folders, globs or files")
-    places = sorted({file_at(where): (where, name) for where, name in reversed(named_places(evidence))}.values())
-    named = Counter(name for _, name in places)
-    return [(where, where if named[name] > 1 else name) for where, name in places]
+    return sorted({file_at(one.where): one for one in reversed(found_places(evidence))}.values())
+
+
+def _named(found: Sequence[Found], known_as: Mapping[str, str]) -> list[Place]:
+    """The places with their names in documents; several of one name are called by where they stand."""
+    named = Counter(one.name for one in found)
+    return [(one.where, known_as.get(one.where, one.where) if named[one.name] > 1 else one.name) for one in found]
 
 
 def _check(into: Path, evidence: Sequence[Where]) -> None:
@@ -106,50 +132,77 @@ def _check(into: Path, evidence: Sequence[Where]) -> None:
 class _Work:
     """Audits what has no result yet, and writes each batch down when it comes."""
 
-    def __init__(self, ledger: Ledger, terms: Terms, corpus: Corpus, tell: Callable[[Progress], None]) -> None:
-        self._ledger, self._terms, self._corpus, self._tell = ledger, terms, corpus, tell
+    def __init__(
+        self,
+        ledger: Ledger,
+        terms: Terms,
+        corpus: Corpus,
+        looked: Mapping[str, Look],
+        tell: Callable[[Progress], None],
+    ) -> None:
+        self._ledger, self._terms, self._corpus, self._looked, self._tell = ledger, terms, corpus, looked, tell
         self._engine = corpus.engine or processes()
 
-    def alone(self, places: Sequence[Place]) -> None:
-        """Each place for itself."""
+    def alone(self, places: Sequence[Place]) -> int:
+        """Each place for itself. Returns how many were taken for unchanged without being read."""
         known = self._ledger.stamps()
-        trust = self._corpus.trust_modified
-        now = {where: stamp_of(where, known.get(where), trust_modified=trust) for where, _ in places}
-        same = {where for where, stamp in now.items() if stamp.evidence and _same(stamp, known.get(where))}
+        now = stamps_of(self._looked, known, trust_marks=self._corpus.trust_modified)
+        same = {where for where, one in now.items() if one.evidence and one.evidence == known[where].evidence}
         self._ledger.restamp({where: now[where] for where in same if now[where] != known[where]})
-        self._audit([(place,) for place in places if place[0] not in same], now, ALONE)
+        changed: list[Unit] = [(place,) for place in places if place[0] not in same]
+        for results in self._audit(changed):
+            self._ledger.keep(Entry(unit[0][0], ALONE, self._stamp(unit, result), result) for unit, result in results)
+        return sum(now[where].trusted for where in same)
 
-    def together(self, groups: Sequence[Unit]) -> None:
-        """Each group of places that tell of one run; it stands in the ledger under its first place."""
+    def together(self, groups: Sequence[Unit]) -> bool:
+        """Each group of places that tell of one run; it stands in the ledger under its first place. Returns whether all
+        of them could be audited.
+        """
         alone, known = self._ledger.stamps(), self._ledger.stamps(TOGETHER)
         now = {group[0][0]: _joint([alone.get(where) for where, _ in group]) for group in groups}
         changed = [group for group in groups if not _same(now[group[0][0]], known.get(group[0][0]))]
-        self._audit(changed, now, TOGETHER)
+        lost = False
+        for results in self._audit(changed):
+            stamps = [_NEVER if _is_passing(result) else now[unit[0][0]] for unit, result in results]
+            lost |= _NEVER in stamps
+            self._ledger.keep(
+                Entry(unit[0][0], TOGETHER, one, result) for (unit, result), one in zip(results, stamps, strict=True)
+            )
+        return not lost
 
-    def _audit(self, units: Sequence[Unit], stamps: dict[str, Stamp], stage: str) -> None:
-        sizes = {where: stamps[where].size if where in stamps else 0 for unit in units for where, _ in unit}
+    def _audit(self, units: Sequence[Unit]) -> Iterator[list[Done]]:
+        sizes = {where: self._looked[where].size for unit in units for where, _ in unit}
         done = Progress(0, len(units), 0, sum(sizes.values()))
         self._tell(done)
         for results in run(self._engine, batches(units, sizes, self._corpus.batch_bytes), self._terms):
-            self._ledger.keep(_entry(unit, stage, stamps[unit[0][0]], result) for unit, result in results)
+            yield results
             size = sum(sizes[where] for unit, _ in results for where, _ in unit)
             done = done._replace(done=done.done + len(results), bytes=done.bytes + size)
             self._tell(done)
 
+    def _stamp(self, unit: Unit, result: Result) -> Stamp:
+        """The stamp of the bytes that were audited, with the look that was taken before; a result that another run may
+        not come to does not count as known.
+        """
+        return _NEVER if _is_passing(result) else stamp(result.digest, self._looked[unit[0][0]])
 
-def _entry(unit: Unit, stage: str, stamp: Stamp, result: Result) -> Entry:
-    """A result with its stamp; one of other bytes than were stamped (changed in between) will not count as known."""
-    meant = stage == TOGETHER or stamp.evidence.partition("+")[0] == result.digest
-    return Entry(unit[0][0], stage, stamp if meant else Stamp("", 0, 0), result)
+
+_NEVER = Stamp("", 0, "")
+
+
+def _is_passing(result: Result) -> bool:
+    return any(row.error is not None and row.error.code in _PASSING for row in result.evidence)
 
 
 def _same(now: Stamp, known: Stamp | None) -> bool:
-    return known is not None and (now.evidence, now.size) == (known.evidence, known.size)
+    return known is not None and now.evidence != "" and now.evidence == known.evidence
 
 
 def _joint(stamps: Sequence[Stamp | None]) -> Stamp:
+    """The stamp of several places; of no known bytes where one of them is of none."""
     held = [stamp for stamp in stamps if stamp is not None]
-    return Stamp(",".join(stamp.evidence for stamp in held), sum(stamp.size for stamp in held), 0)
+    known = len(held) == len(stamps) and all(stamp.evidence for stamp in held)
+    return Stamp(",".join(stamp.evidence for stamp in held) if known else "", sum(stamp.size for stamp in held), "")
 
 
 def _traces(ledger: Ledger, places: Sequence[Place]) -> dict[str, list[str]]:
@@ -169,7 +222,9 @@ def _results(ledger: Ledger, places: Sequence[Place], groups: Sequence[Unit]) ->
 # the outputs ---------------------------------------------------------------------------------------------------------
 
 
-def _written(into: Path, results: Iterator[tuple[Unit, Result]], corpus: Corpus, apart: int) -> CorpusDocument:
+def _written(
+    into: Path, results: Iterator[tuple[Unit, Result]], corpus: Corpus, told: Mapping[str, int]
+) -> CorpusDocument:
     summary, files, findings = Summary(), Shards(into, "files"), Shards(into, "findings")
     for unit, result in results:
         names = [spell_surrogates(name) for _, name in unit]
@@ -183,7 +238,7 @@ def _written(into: Path, results: Iterator[tuple[Unit, Result]], corpus: Corpus,
         policy=policy_name(by.policy),
         rules=Digest(digest=by.rules.digest),
         exit_code=summary.exit_code,
-        counts=summary.counts(apart),
+        counts=summary.counts(**told),
         **summary.tallies(),
         tools=summary.tools(),
         findings=summary.findings(),

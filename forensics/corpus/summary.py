@@ -71,11 +71,11 @@ class Summary:
             refused = 0 if trace.cleared or not tool.calls else 1
             self._tools[_key(tool)].update(calls=tool.calls, traces=1, refused=refused)
 
-    def counts(self, apart: int) -> CorpusCounts:
+    def counts(self, *, apart: int, trusted: int) -> CorpusCounts:
         """What was read."""
         named = {name: self._status[name] for name in ("read", "partial", "refused")}
         summed = ("files", "bytes", "records", "traces", "cleared", "steps", "calls", "findings", "together")
-        return CorpusCounts(**named, **{name: self._sums[name] for name in summed}, apart=apart)
+        return CorpusCounts(**named, **{name: self._sums[name] for name in summed}, apart=apart, trusted=trusted)
 
     def tallies(self) -> dict[str, list[Tally]]:
         """Levels, formats, reasons and errors."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forensics.formats.shared import remote
+from forensics.formats.shared.remote import Found
 from forensics.formats.shared.source import STDIN
 
 if TYPE_CHECKING:
@@ -16,19 +17,32 @@ if TYPE_CHECKING:
 Where = str | Path
 
 
-def named_places(wanted: Sequence[Where]) -> list[tuple[str, str]]:
+def found_places(wanted: Sequence[Where]) -> list[Found]:
     """Each place with its name in documents: its path below the folder that was asked for, else its file name. Names
     of files alone would not tell `a/local.db` from `b/local.db`.
     """
-    folders = [where for where in map(str, wanted) if where != STDIN]
-    return [(place, _name(place, folders) or place) for place in expand(wanted)]
+    asked = [where for where in map(str, wanted) if where != STDIN]
+    prefixes = [_prefix(where) for where in asked if not remote.is_url(where)]
+    out: list[Found] = []
+    for where in map(str, wanted):
+        if remote.is_url(where):
+            out.extend(one._replace(name=_name_there(one, asked)) for one in remote.listed(where))
+        else:
+            spelled = str if is_folder(where) else lambda place: str(Path(place))  # what is below a folder is already
+            out.extend(Found(place, _name(spelled(place), prefixes) or place) for place in _expand(where))
+    return out
+
+
+def named_places(wanted: Sequence[Where]) -> list[tuple[str, str]]:
+    """The same without what a store tells."""
+    return [(one.where, one.name) for one in found_places(wanted)]
 
 
 def expand(wanted: Sequence[Where]) -> list[str]:
     """Folders and globs as the files in them, in the order of their names; files and `-` as they are."""
     out: list[str] = []
     for where in map(str, wanted):
-        out.extend(remote.expand(where) if remote.is_url(where) else _expand(where))
+        out.extend([one.where for one in remote.listed(where)] if remote.is_url(where) else _expand(where))
     return out
 
 
@@ -56,14 +70,24 @@ def _below(folder: str) -> Iterator[str]:
     """The files below a folder, and the folders that may not be listed: what is in those is not lost in silence."""
     shut: list[str] = []
     for root, _, names in os.walk(folder, onerror=lambda error: shut.append(error.filename)):
-        files = (os.path.join(root, name) for name in names if not name.startswith("."))  # noqa: PTH118 - many
-        yield from (str(Path(file)) for file in files if os.path.isfile(file))  # noqa: PTH113 - many
+        prefix = _prefix(root)
+        files = (prefix + name for name in names if not name.startswith("."))
+        yield from (file for file in files if os.path.isfile(file))  # noqa: PTH113 - many
     yield from (str(Path(one)) for one in shut)
 
 
-def _name(place: str, folders: Sequence[str]) -> str:
-    if remote.is_url(place):
-        return remote.name_of(place, folders)
-    path = Path(place)
-    below = [path.relative_to(f).as_posix() for f in folders if path != Path(f) and path.is_relative_to(f)]
-    return min(below, key=len, default=path.name)
+def _name_there(one: Found, folders: Sequence[str]) -> str:
+    return one.name or remote.name_of(one.where, folders) or remote.public(one.where)
+
+
+def _name(place: str, prefixes: Sequence[str]) -> str:
+    below = [place[len(prefix) :] for prefix in prefixes if prefix and place.startswith(prefix)]
+    if not below and "" in prefixes and not Path(place).is_absolute():
+        return Path(place).as_posix()
+    return min(below, key=len).replace(os.sep, "/") if below else Path(place).name
+
+
+def _prefix(folder: str) -> str:
+    """How the places below a folder begin, in the one spelling that paths have; those below `.` begin with nothing."""
+    path = str(Path(folder))
+    return "" if path == "." else path if path.endswith(os.sep) else path + os.sep

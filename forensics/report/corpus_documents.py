@@ -40,7 +40,8 @@ class CorpusFindingRow(Document, frozen=True):
 
 class CorpusCounts(msgspec.Struct, frozen=True, kw_only=True):
     """What was read. `together` files tell of a run that another file tells of too, and were compared with that one;
-    `apart` ones were not, since too many tell of it.
+    `apart` ones were not, since too many tell of it. `trusted` ones were not read in this run: their size and time, or
+    what their store calls their version, were those of an earlier one, and that was to be trusted.
     """
 
     files: int
@@ -56,6 +57,7 @@ class CorpusCounts(msgspec.Struct, frozen=True, kw_only=True):
     findings: int
     together: int
     apart: int
+    trusted: int
 
 
 class CorpusDocument(msgspec.Struct, frozen=True, kw_only=True):

@@ -37,6 +37,10 @@ class Extra(NamedTuple):
 EXTRAS = (
     Extra("zstd", "reads archives packed with Zstandard", "zstandard", "compression.zstd"),
     Extra("urls", "reads evidence behind a URL", "fsspec"),
+    Extra("http", "reads evidence from a web server", "aiohttp"),
+    Extra("s3", "reads evidence out of S3", "s3fs"),
+    Extra("gs", "reads evidence out of Google Cloud Storage", "gcsfs"),
+    Extra("az", "reads evidence out of Azure storage", "adlfs"),
     Extra("live", "asks a model again in a rerun", "httpx"),
     Extra("sign", "signs an evidence bundle, and checks its signature", "securesystemslib"),
 )

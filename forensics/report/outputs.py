@@ -39,7 +39,8 @@ def check_outputs(outputs: Sequence[Path], evidence: Iterable[Where], *, force: 
     """
     places = [str(where) for where in evidence if str(where) != STDIN and not is_url(str(where))]
     folders = [Path(where).resolve() for where in places if is_folder(where)]
-    beside = {Path(one).resolve().parent for one in expand(places)}
+    homes: dict[str, str] = {}
+    beside = {Path(_home(one, homes)) for one in expand(places)}
     seen: set[Path] = set()
     for path in outputs:
         home = path.absolute().parent.resolve()
@@ -51,6 +52,16 @@ def check_outputs(outputs: Sequence[Path], evidence: Iterable[Where], *, force: 
         _check_kind(path, home)
         if os.path.lexists(path) and not force:
             raise ReportError(f"{_name(path)} exists already", hint=_FORCE)
+
+
+def _home(where: str, known: dict[str, str]) -> str:
+    """The folder in which a file really stands; of many files in one folder that is looked up once."""
+    if os.path.islink(where):  # noqa: PTH114 - a hundred thousand times
+        return os.path.dirname(os.path.realpath(where))  # noqa: PTH120
+    folder = os.path.dirname(where)  # noqa: PTH120
+    if folder not in known:
+        known[folder] = os.path.realpath(folder)
+    return known[folder]
 
 
 def _check_kind(path: Path, home: Path) -> None:

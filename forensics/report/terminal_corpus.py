@@ -27,6 +27,8 @@ def corpus(page: Page, document: CorpusDocument) -> None:
         page.field("together", f"{plural(counts.together, 'file')} that tell of one run with another file")
     if counts.apart:
         page.field("apart", f"{plural(counts.apart, 'file')} tell of one run with too many others: not compared")
+    if counts.trusted:
+        page.field("trusted", f"{plural(counts.trusted, 'file')} not read in this run: size and time are as they were")
     if page.detail < 0:
         return
     most = _ROWS_VERBOSE if page.detail > 0 else _ROWS

@@ -50,6 +50,7 @@ class Source:
         self._folders: list[str] = []
         self._watched: dict[Path, tuple[int, int]] = {}
         self._path: Path | None = None
+        self._url = ""
 
     def copy_to_disk(self) -> Path:
         """A private copy of the bytes in a temporary folder that `close` removes."""
@@ -65,6 +66,9 @@ class Source:
         """A snapshot of the file beside the evidence that has its name and this suffix (a database's log); None where
         there is none, or where the evidence has no place (standard input). Raises EvidenceError as `open_source` does.
         """
+        if self._url:
+            where = remote.beside(self._url, suffix)
+            return open_source(where) if where is not None else None
         if self._path is None:
             return None
         path = self._path.with_name(self._path.name + suffix)
@@ -72,6 +76,10 @@ class Source:
             return None
         self._watched[path] = _state(path)
         return open_source(str(path))
+
+    def came_from(self, url: str) -> None:
+        """Remember the URL behind which the evidence stands."""
+        self._url = url
 
     def watch(self, path: Path, state: tuple[int, int]) -> None:
         """Remember where the file is and how it stood before it was read."""
@@ -119,7 +127,9 @@ def open_source(where: str, name: str = "") -> Source:
         return _snapshot(sys.stdin.buffer, STDIN)
     if remote.is_url(where):
         with remote.opened(where) as stream:
-            return _snapshot(stream, name or remote.name_of(where, ()))
+            source = _snapshot(stream, name or remote.name_of(where, ()) or remote.public(where))
+            source.came_from(where)
+            return source
     path = Path(where)
     with _opened(path) as file:
         before = _state(path)

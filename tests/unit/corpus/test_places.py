@@ -1,42 +1,11 @@
-"""What changed, what goes together? Stamps, batches and groups."""
+"""What goes together? Batches and groups, and the names by which places are kept."""
 
 from __future__ import annotations
-
-import os
-from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forensics.corpus.ledger import Stamp
-from forensics.corpus.places import batches, stamp_of, together
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
-def test_a_stamp_is_that_of_the_bytes_and_of_what_stands_beside_a_database(tmp_path: Path) -> None:
-    base = tmp_path / "local.db"
-    base.write_bytes(b"pages")
-    before = stamp_of(str(base), None, trust_modified=False)
-    (tmp_path / "local.db-wal").write_bytes(b"newer pages")
-    after = stamp_of(str(base), before, trust_modified=False)
-    assert before.evidence != after.evidence
-    assert after.evidence.startswith(f"{before.evidence}+")
-
-
-def test_size_and_time_are_trusted_only_where_that_is_asked_for(tmp_path: Path) -> None:
-    file = tmp_path / "a"
-    file.write_bytes(b"one")
-    known = stamp_of(str(file), None, trust_modified=False)
-    file.write_bytes(b"two")
-    os.utime(file, ns=(known.modified, known.modified))
-    assert stamp_of(str(file), known, trust_modified=True) == known
-    assert stamp_of(str(file), known, trust_modified=False) != known
-
-
-def test_what_can_not_be_read_has_an_empty_stamp(tmp_path: Path) -> None:
-    assert stamp_of(str(tmp_path / "none"), None, trust_modified=True) == Stamp("", 0, 0)
+from forensics.corpus.places import batches, kept_names, together
 
 
 @given(st.lists(st.integers(0, 50), max_size=30), st.integers(1, 60))
@@ -70,3 +39,12 @@ def test_two_places_stand_in_one_group_exactly_where_a_chain_of_runs_joins_them(
     for one, other in ((a, b) for a in reached for b in reached if a < b):
         joined = str(one) in group_of and group_of[str(one)] == group_of.get(str(other))
         assert joined == (other in reached[one])
+
+
+def test_places_are_kept_without_what_a_url_hides() -> None:
+    urls = ["http://me:pass@host:1/a?sig=1", "http://host:1/a?sig=2#x", "s3://bucket/a", "/here/a"]
+    assert kept_names(urls) == {
+        urls[0]: "http://host:1/a",
+        urls[1]: "http://host:1/a#2",
+        urls[2]: "s3://bucket/a",
+    }
