@@ -8,13 +8,14 @@ import functools
 import gc
 import itertools
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, overload
 
 import msgspec
 
 from forensics.analysis.causality import causal_graph, value_uses
 from forensics.analysis.content.content import look_through
 from forensics.analysis.decide import refusal
+from forensics.analysis.graph_view import to_digraph
 from forensics.analysis.graph_view import to_networkx as view
 from forensics.analysis.inventory_files import read_tools
 from forensics.analysis.listing import NOTHING_LISTED, Listing
@@ -370,11 +371,20 @@ def graph(trace: Trace) -> CausalGraph:
     return causal_graph(trace, value_uses(_judge(trace, None).handles))
 
 
-def to_networkx(trace: Trace) -> nx.MultiDiGraph[int]:
+@overload
+def to_networkx(trace: Trace, *, parallel: Literal[True] = True) -> nx.MultiDiGraph[int]: ...
+
+
+@overload
+def to_networkx(trace: Trace, *, parallel: Literal[False]) -> nx.DiGraph[int]: ...
+
+
+def to_networkx(trace: Trace, *, parallel: bool = True) -> nx.DiGraph[int]:
     """The same as a frozen `networkx.MultiDiGraph`: nodes with kind, name, agent and occurrence, edges with kind and
-    basis. The texts are those of the evidence as it has them; `.copy()` is an ordinary graph.
+    basis. The texts are those of the evidence as it has them; `.copy()` is an ordinary graph. Some algorithms take no
+    parallel edges: where not `parallel`, it is a `networkx.DiGraph`, and an edge tells all its kinds.
     """
-    return view(graph(trace), trace)
+    return (view if parallel else to_digraph)(graph(trace), trace)
 
 
 # the guard -----------------------------------------------------------------------------------------------------------

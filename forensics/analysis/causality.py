@@ -7,6 +7,7 @@ except where the reader itself says otherwise (a parent, a value), and a cycle i
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
 from forensics.core.evidence import Basis
@@ -106,9 +107,8 @@ def turn_rows(trace: Trace) -> dict[int, int]:
 
 
 def _add_parents(edges: GraphBuilder, trace: Trace) -> None:
-    for row, parent in enumerate(trace.parent):
-        if parent >= 0:
-            edges.add(parent, row, EdgeKind.PARENT, Basis.RECORDED)
+    rows = [row for row, parent in enumerate(trace.parent) if parent >= 0]
+    edges.add_all([trace.parent[row] for row in rows], rows, EdgeKind.PARENT, Basis.RECORDED)
 
 
 def _add_calls(edges: GraphBuilder, trace: Trace) -> None:
@@ -146,21 +146,27 @@ def _return_basis(call: Call) -> Basis:
 
 def _add_sequence(edges: GraphBuilder, trace: Trace, order: Sequence[int]) -> None:
     last: dict[int, int] = {}
+    before, after = array("i"), array("i")
     for row in order:
         agent = trace.agent[row]
         if agent in last:
-            edges.add(last[agent], row, EdgeKind.NEXT, Basis.DERIVED)
+            before.append(last[agent])
+            after.append(row)
         last[agent] = row
+    edges.add_all(before, after, EdgeKind.NEXT, Basis.DERIVED)
 
 
 def _add_feeds(edges: GraphBuilder, trace: Trace, order: Sequence[int]) -> None:
     turn_after: dict[int, int] = {}
+    shown, turns = array("i"), array("i")
     for row in reversed(order):
         kind, agent = trace.kind[row], trace.agent[row]
         if kind == StepKind.MODEL:
             turn_after[agent] = row
         elif kind in FEEDING and agent in turn_after:
-            edges.add(row, turn_after[agent], EdgeKind.FEEDS, Basis.DERIVED)
+            shown.append(row)
+            turns.append(turn_after[agent])
+    edges.add_all(shown, turns, EdgeKind.FEEDS, Basis.DERIVED)
 
 
 def _add_handoffs(edges: GraphBuilder, trace: Trace, order: Sequence[int]) -> None:

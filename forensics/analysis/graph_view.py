@@ -7,10 +7,11 @@ dictionaries are replaced by read-only mappings. networkx is imported when a vie
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from forensics.core.graph import BASES, KINDS
+from forensics.core.graph import BASES, basis_of, far_end, kind_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 Attributes = dict[str, Any]
 Parallel = dict[str, Attributes]
+G = TypeVar("G", bound="nx.DiGraph[int]")
 
 
 def to_networkx(graph: CausalGraph, trace: Trace | None = None) -> nx.MultiDiGraph[int]:
@@ -32,17 +34,45 @@ def to_networkx(graph: CausalGraph, trace: Trace | None = None) -> nx.MultiDiGra
     """
     import networkx as nx
 
+    view: nx.MultiDiGraph[int] = nx.MultiDiGraph()
+    return _filled(view, graph, trace, _parallel)
+
+
+def to_digraph(graph: CausalGraph, trace: Trace | None = None) -> nx.DiGraph[int]:
+    """The same as a frozen `networkx.DiGraph`, for the algorithms that take no parallel edges: all edges between two
+    rows are one, whose attributes are `kinds` (their labels, with blanks between them) and the strongest `basis`.
+    """
+    import networkx as nx
+
+    view: nx.DiGraph[int] = nx.DiGraph()
+    return _filled(view, graph, trace, _merged)
+
+
+def _filled(view: G, graph: CausalGraph, trace: Trace | None, told: Callable[[Sequence[int]], Attributes]) -> G:
+    """The empty graph with mappings that read ours in the place of its dictionaries, frozen."""
+    import networkx as nx
+
     if trace is not None and len(trace) != graph.node_count:
         raise ValueError(f"the trace has {len(trace)} steps and the graph {graph.node_count} rows")
-    view: nx.MultiDiGraph[int] = nx.MultiDiGraph()
     for name, table in (
         ("_node", _Nodes(graph.node_count, trace)),
-        ("_adj", _Sides(graph.outgoing)),  # networkx keeps `_succ` equal to `_adj`
-        ("_pred", _Sides(graph.incoming)),
+        ("_adj", _Sides(graph.outgoing, told)),  # networkx keeps `_succ` equal to `_adj`
+        ("_pred", _Sides(graph.incoming, told)),
     ):
         setattr(view, name, table)
-    frozen: nx.MultiDiGraph[int] = nx.freeze(view)
+    frozen: G = nx.freeze(view)
     return frozen
+
+
+def _parallel(words: Sequence[int]) -> Parallel:
+    """By kind, the attributes of the edges to one neighbour."""
+    return {kind_of(word).label: {"kind": kind_of(word).label, "basis": basis_of(word).value} for word in words}
+
+
+def _merged(words: Sequence[int]) -> Attributes:
+    """The attributes of all edges to one neighbour as one."""
+    strongest = min(map(basis_of, words), key=BASES.index)
+    return {"kinds": " ".join(kind_of(word).label for word in words), "basis": strongest.value}
 
 
 class _Rows:
@@ -86,21 +116,41 @@ def _node_attributes(trace: Trace, row: int) -> Attributes:
     return attributes
 
 
-class _Sides(_Rows, Mapping[int, Mapping[int, Parallel]]):
+class _Sides(_Rows, Mapping[int, Mapping[int, Attributes]]):
     """The neighbours of each row in one direction."""
 
-    def __init__(self, side: Adjacency) -> None:
+    def __init__(self, side: Adjacency, told: Callable[[Sequence[int]], Attributes]) -> None:
         super().__init__(len(side.offsets) - 1)
-        self._side = side
+        self._side, self._told = side, told
 
-    def __getitem__(self, row: int) -> Mapping[int, Parallel]:
-        return _neighbours(self._side, self._known(row))
+    def __getitem__(self, row: int) -> Mapping[int, Attributes]:
+        return _Neighbours(self._side.of(self._known(row)), self._told)
 
 
-def _neighbours(side: Adjacency, row: int) -> dict[int, Parallel]:
-    """By neighbour, and by kind, the attributes of the edges to it."""
-    found: dict[int, Parallel] = {}
-    for i in side.entries(row):
-        label = KINDS[side.kinds[i]].label
-        found.setdefault(side.rows[i], {})[label] = {"kind": label, "basis": BASES[side.bases[i]].value}
-    return found
+class _Neighbours(Mapping[int, Attributes]):
+    """By neighbour, what is told of the edges to it. An algorithm that only walks never asks for that."""
+
+    __slots__ = ("_told", "_words")
+
+    def __init__(self, words: Sequence[int], told: Callable[[Sequence[int]], Attributes]) -> None:
+        self._words, self._told = words, told
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(dict.fromkeys(map(far_end, self._words)))
+
+    def __len__(self) -> int:
+        return len(set(map(far_end, self._words)))
+
+    def __contains__(self, row: object) -> bool:
+        return isinstance(row, int) and bool(self._to(row))
+
+    def __getitem__(self, row: int) -> Attributes:
+        words = self._to(row)
+        if not words:
+            raise KeyError(row)
+        return self._told(words)
+
+    def _to(self, row: int) -> Sequence[int]:
+        """The words of the edges to one neighbour: they stand together, and in order."""
+        start = bisect_left(self._words, row, key=far_end)
+        return self._words[start : bisect_right(self._words, row, start, key=far_end)]

@@ -1,6 +1,6 @@
 """What led to what? The typed edges between the steps of a trace, as compressed sparse rows in both directions.
 
-An edge is 6 bytes each way and a node 4 (docs/adr/0003); it carries a kind and a basis and no text, since whoever asks
+An edge is 4 bytes each way and a node 4 (docs/adr/0020); it carries a kind and a basis and no text, since whoever asks
 "why" can be told from the two steps. Nodes are rows of the trace. Every walk is iterative: the depth of a hostile trace
 exhausts no stack. networkx does the same in `forensics.analysis.graph_view`, for users and as the oracle of the tests.
 """
@@ -16,7 +16,21 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.core.edge_keys import (
+    BASIS_BITS,
+    CODE,
+    CODE_BITS,
+    ROW_LIMIT,
+    in_order,
+    key_of,
+    keys_of,
+    points_forward,
+    sources_of,
+    turned,
+    words_of,
+)
 from forensics.core.evidence import Basis
+from forensics.errors import LimitExceededError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -51,39 +65,45 @@ class Edge(msgspec.Struct, frozen=True, gc=False):
 
 
 class Adjacency(msgspec.Struct, frozen=True, gc=False):
-    """The edges in one direction. Those of row `r` are the entries `offsets[r]` up to `offsets[r + 1]` of the others:
-    the row at the far end, the kind, and the basis by its strength. Entries of a row go by far end, then by kind.
+    """The edges in one direction. Those of row `r` are the entries `offsets[r]` up to `offsets[r + 1]`; an entry holds
+    the row at the far end and the code of its kind and basis. Entries of a row go by far end, then by kind.
     """
 
     offsets: array[int]
-    rows: array[int]
-    kinds: bytes
-    bases: bytes
+    words: array[int]
 
-    def entries(self, row: int) -> range:
-        """The entries of one row."""
-        return range(self.offsets[row], self.offsets[row + 1])
+    def of(self, row: int) -> array[int]:
+        """The words of one row, for `far_end`, `kind_of` and `basis_of`."""
+        return self.words[self.offsets[row] : self.offsets[row + 1]]
 
     @property
     def size(self) -> int:
         """Bytes held."""
-        columns = (self.offsets, self.rows)
-        return sum(len(c) * c.itemsize for c in columns) + len(self.kinds) + len(self.bases)
+        return sum(len(column) * column.itemsize for column in (self.offsets, self.words))
 
 
 KINDS = tuple(EdgeKind)
 BASES = (Basis.RECORDED, Basis.DERIVED, Basis.INFERRED)  # strongest first: of two equal edges the first one is kept
+_BASIS = (1 << BASIS_BITS) - 1
 
-# While it is collected an edge is one unsigned 64-bit key, so that sorting keys sorts edges:
-# source (29 bits), target (29), kind (4), basis (2).
-_ROW_BITS, _KIND_BITS, _BASIS_BITS = 29, 4, 2
-_CODE_BITS = _KIND_BITS + _BASIS_BITS
-_SOURCE_SHIFT = _ROW_BITS + _CODE_BITS
-_CODE = (1 << _CODE_BITS) - 1
-ROW_LIMIT = 1 << _ROW_BITS
-_ROW = ROW_LIMIT - 1
-_KIND_OF_CODE = bytes(code >> _BASIS_BITS & 0xF for code in range(256))
-_BASIS_OF_CODE = bytes(code & 3 for code in range(256))
+
+def far_end(word: int) -> int:
+    """The row at the far end of an entry."""
+    return word >> CODE_BITS
+
+
+def kind_of(word: int) -> EdgeKind:
+    """The kind of an entry."""
+    return KINDS[(word & CODE) >> BASIS_BITS]
+
+
+def basis_of(word: int) -> Basis:
+    """The basis of an entry."""
+    return BASES[word & _BASIS]
+
+
+def _code(kind: EdgeKind, basis: Basis) -> int:
+    return kind << BASIS_BITS | BASES.index(basis)
 
 
 class GraphBuilder:
@@ -98,47 +118,37 @@ class GraphBuilder:
 
     def add(self, source: int, target: int, kind: EdgeKind, basis: Basis) -> None:
         """Add an edge. Raises IndexError for a row that no trace can have."""
-        if not (0 <= source < ROW_LIMIT and 0 <= target < ROW_LIMIT):
-            raise IndexError(f"no edge can join the rows {source} and {target}")
-        code = kind << _BASIS_BITS | BASES.index(basis)
-        self._keys.append(source << _SOURCE_SHIFT | target << _CODE_BITS | code)
+        self._keys.append(key_of(source, target, _code(kind, basis)))
+
+    def add_all(self, sources: Sequence[int], targets: Sequence[int], kind: EdgeKind, basis: Basis) -> None:
+        """Add edges of one kind and basis, from each source to the target at the same place. Raises IndexError for a
+        row that no trace can have; then none of them is added.
+        """
+        self._keys += keys_of(sources, targets, _code(kind, basis))
 
     def build(self, node_count: int) -> CausalGraph:
-        """The graph over rows 0 to `node_count` - 1. Equal edges are kept once, with their strongest basis. Raises
-        IndexError where an edge names a row beyond.
+        """The graph over rows 0 to `node_count` - 1, after which there are no edges here. Equal edges are kept once,
+        with their strongest basis. Raises IndexError where an edge names a row beyond, and LimitExceededError for more
+        rows than a graph can have.
         """
-        keys = _distinct(sorted(self._keys))
-        turned = array("Q", map(_turned, keys))
-        outgoing = _adjacency(keys, node_count)
-        del keys  # a sorted list of a million keys takes more than both columns of the graph; one at a time is enough
-        return CausalGraph(outgoing, _adjacency(sorted(turned), node_count))
+        if node_count > ROW_LIMIT:
+            raise LimitExceededError(f"a graph has at most {ROW_LIMIT} rows, and the trace has {node_count} steps")
+        collected, self._keys = self._keys, array("Q")
+        rows_are_ordered = points_forward(collected)
+        incoming = _adjacency(in_order(turned(collected)), node_count)
+        outgoing = _adjacency(in_order(collected), node_count)
+        return CausalGraph(outgoing, incoming, rows_are_ordered=rows_are_ordered)
 
 
-def _distinct(keys: list[int]) -> list[int]:
-    """Sorted keys, of which equal edges stand together and the strongest basis first."""
-    first = keys[:1]
-    return first + [key for before, key in pairwise(keys) if before >> _BASIS_BITS != key >> _BASIS_BITS]
-
-
-def _turned(key: int) -> int:
-    """The key of the edge with source and target exchanged."""
-    return (key >> _CODE_BITS & _ROW) << _SOURCE_SHIFT | key >> _SOURCE_SHIFT << _CODE_BITS | key & _CODE
-
-
-def _adjacency(keys: list[int], node_count: int) -> Adjacency:
+def _adjacency(keys: array[int], node_count: int) -> Adjacency:
     """Sorted keys as columns. Raises IndexError where the last source is no node."""
-    if keys and keys[-1] >> _SOURCE_SHIFT >= node_count:
-        raise IndexError(f"an edge names row {keys[-1] >> _SOURCE_SHIFT} of {node_count}")
-    degrees = array("i", bytes(4 * (node_count + 1)))
-    for key in keys:
-        degrees[(key >> _SOURCE_SHIFT) + 1] += 1
-    codes = bytes([key & _CODE for key in keys])
-    return Adjacency(
-        array("i", accumulate(degrees)),
-        array("i", [key >> _CODE_BITS & _ROW for key in keys]),
-        codes.translate(_KIND_OF_CODE),
-        codes.translate(_BASIS_OF_CODE),
-    )
+    rows = sources_of(keys)
+    if rows and rows[-1] >= node_count:
+        raise IndexError(f"an edge names row {rows[-1]} of {node_count}")
+    degrees = [0] * node_count
+    for row in rows:
+        degrees[row] += 1
+    return Adjacency(array("i", accumulate(degrees, initial=0)), words_of(keys))
 
 
 class CausalGraph:
@@ -150,10 +160,10 @@ class CausalGraph:
 
     __slots__ = ("incoming", "outgoing", "rows_are_ordered")
 
-    def __init__(self, outgoing: Adjacency, incoming: Adjacency) -> None:
+    def __init__(self, outgoing: Adjacency, incoming: Adjacency, *, rows_are_ordered: bool) -> None:
         self.outgoing = outgoing
         self.incoming = incoming
-        self.rows_are_ordered = _points_forward(incoming)
+        self.rows_are_ordered = rows_are_ordered
 
     @property
     def node_count(self) -> int:
@@ -163,7 +173,7 @@ class CausalGraph:
     @property
     def edge_count(self) -> int:
         """How many edges there are; two kinds between the same rows are two edges."""
-        return len(self.outgoing.rows)
+        return len(self.outgoing.words)
 
     @property
     def size(self) -> int:
@@ -179,17 +189,11 @@ class CausalGraph:
 
     def edges_from(self, row: int) -> Iterator[Edge]:
         """What this row led to."""
-        side = self.outgoing
-        return (self._edge(row, side.rows[i], side, i) for i in side.entries(self._known(row)))
+        return (Edge(row, far_end(w), kind_of(w), basis_of(w)) for w in self.outgoing.of(self._known(row)))
 
     def edges_into(self, row: int) -> Iterator[Edge]:
         """What led to this row."""
-        side = self.incoming
-        return (self._edge(side.rows[i], row, side, i) for i in side.entries(self._known(row)))
-
-    @staticmethod
-    def _edge(source: int, target: int, side: Adjacency, entry: int) -> Edge:
-        return Edge(source, target, KINDS[side.kinds[entry]], BASES[side.bases[entry]])
+        return (Edge(far_end(w), row, kind_of(w), basis_of(w)) for w in self.incoming.of(self._known(row)))
 
     def successors(self, row: int, kinds: Iterable[EdgeKind] | None = None) -> tuple[int, ...]:
         """The rows that this row led to directly, each once, ascending."""
@@ -238,32 +242,23 @@ class CausalGraph:
         return sorted(tuple(c) for c in _Components(self.outgoing) if len(c) > 1 or c[0] in self.successors(c[0]))
 
 
-def _points_forward(incoming: Adjacency) -> bool:
-    """Whether every edge goes from an earlier to a later row: the last entry of a row names its greatest cause."""
-    ends = enumerate(pairwise(incoming.offsets))
-    return all(start == end or incoming.rows[end - 1] < row for row, (start, end) in ends)
-
-
 def _mask(kinds: Iterable[EdgeKind] | None) -> bytes:
-    """For each kind whether it is wanted, as 0 or 1."""
+    """For each code whether its kind is wanted, as 0 or 1."""
     wanted = set(KINDS if kinds is None else kinds)
-    return bytes(kind in wanted for kind in KINDS)
+    return bytes(code >> BASIS_BITS in wanted for code in range(CODE + 1))
 
 
 def _neighbours(side: Adjacency, row: int, wanted: bytes) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(side.rows[i] for i in side.entries(row) if wanted[side.kinds[i]]))
+    return tuple(dict.fromkeys(word >> CODE_BITS for word in side.of(row) if wanted[word & CODE]))
 
 
 def _reached(side: Adjacency, start: int, wanted: bytes) -> tuple[int, ...]:
-    offsets, rows, kinds = side.offsets, side.rows, side.kinds
     seen = {start}
     todo = [start]
     while todo:
-        row = todo.pop()
-        for i in range(offsets[row], offsets[row + 1]):
-            if wanted[kinds[i]] and rows[i] not in seen:
-                seen.add(rows[i])
-                todo.append(rows[i])
+        near = {word >> CODE_BITS for word in side.of(todo.pop()) if wanted[word & CODE]} - seen
+        seen |= near
+        todo += near
     seen.discard(start)
     return tuple(sorted(seen))
 
@@ -277,8 +272,7 @@ def _sorted_by_cause(graph: CausalGraph) -> list[int]:
     while free:
         row = heappop(free)
         order.append(row)
-        for i in graph.outgoing.entries(row):
-            target = graph.outgoing.rows[i]
+        for target in map(far_end, graph.outgoing.of(row)):
             waiting[target] -= 1
             if not waiting[target]:
                 heappush(free, target)
@@ -294,7 +288,7 @@ class _Components:
     """
 
     def __init__(self, side: Adjacency) -> None:
-        self.offsets, self.rows = side.offsets, side.rows
+        self.offsets, self.words = side.offsets, side.words
         self.count = len(side.offsets) - 1
         self.number, self.low = [0] * self.count, [0] * self.count
         self.cursor = list(side.offsets)
@@ -322,12 +316,13 @@ class _Components:
 
     def _new_child(self, row: int) -> int | None:
         """The next child that was not visited; takes the `low` of those before it."""
-        rows, low = self.rows, self.low
+        low = self.low
         for i in range(self.cursor[row], self.offsets[row + 1]):
             self.cursor[row] = i
-            if not low[rows[i]]:
-                return rows[i]
-            low[row] = min(low[row], low[rows[i]])
+            near = self.words[i] >> CODE_BITS
+            if not low[near]:
+                return near
+            low[row] = min(low[row], low[near])
         self.cursor[row] = self.offsets[row + 1]
         return None
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import msgspec
 import networkx as nx
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forensics.analysis.causality import causal_graph, program_order
-from forensics.analysis.graph_view import to_networkx
+from forensics.analysis.graph_view import to_digraph, to_networkx
 from forensics.core.build import Execution, Spot, TraceBuilder
 from forensics.core.evidence import Basis
 from forensics.core.graph import BASES, CausalGraph, EdgeKind, GraphBuilder
@@ -20,6 +20,7 @@ from forensics.core.messages import Message, Part
 from forensics.core.trace import Outcome, Places, StepKind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from random import Random
 
     from forensics.core.build import Lane
@@ -128,6 +129,86 @@ def test_the_view_is_the_graph_that_networkx_would_have(drawn: tuple[int, list[A
         assert not view.has_node(row)
     strangers: list[object] = ["0", [], None]
     assert not any(stranger in view for stranger in strangers)
+
+
+# what the algorithms of networkx say of the views --------------------------------------------------------------------
+
+ALGORITHMS: dict[str, Callable[[nx.DiGraph[int]], object]] = {
+    "edges": lambda graph: sorted(map(str, graph.edges(data=True))),
+    "degrees": lambda graph: (dict(graph.in_degree()), dict(graph.out_degree()), dict(graph.degree())),
+    "ancestors": lambda graph: [nx.ancestors(graph, row) for row in graph],
+    "descendants": lambda graph: [nx.descendants(graph, row) for row in graph],
+    "acyclic": nx.is_directed_acyclic_graph,
+    "generations": lambda graph: [sorted(rows) for rows in nx.topological_generations(graph)],
+    "order": lambda graph: list(nx.lexicographical_topological_sort(graph)),
+    "longest path": nx.dag_longest_path_length,
+    "shortest paths": lambda graph: dict(nx.all_pairs_shortest_path_length(graph)),
+    "strong components": lambda graph: {*map(frozenset, nx.strongly_connected_components(graph))},
+    "weak components": lambda graph: {*map(frozenset, nx.weakly_connected_components(graph))},
+    "condensation": lambda graph: {frozenset(rows) for _, rows in nx.condensation(graph).nodes(data="members")},
+    "dominators": lambda graph: sorted(nx.immediate_dominators(graph, 0).items()),
+    "frontiers": lambda graph: nx.dominance_frontiers(graph, 0),
+    "reachable": lambda graph: sorted(nx.dfs_preorder_nodes(graph, 0)),
+    "layers": lambda graph: [sorted(rows) for rows in nx.bfs_layers(graph, 0)],
+    "closeness": nx.closeness_centrality,
+    "centrality": nx.in_degree_centrality,
+    "reduction": lambda graph: sorted(nx.transitive_reduction(graph).edges),
+    "closure": lambda graph: sorted(nx.transitive_closure(graph).edges),
+    "subgraph": lambda graph: sorted(map(str, graph.subgraph([0, 1, 2, 3]).edges(data=True))),
+    "reversed": lambda graph: sorted(map(str, graph.reverse(copy=False).edges(data=True))),
+    "undirected": lambda graph: nx.number_connected_components(graph.to_undirected(as_view=True)),
+    "core": nx.core_number,
+    "edge list": lambda graph: sorted(map(str, nx.to_edgelist(graph))),
+    "GraphML": lambda graph: sorted(nx.generate_graphml(graph)),
+    "ordinary": lambda graph: nx.utils.graphs_equal(nx.MultiDiGraph(graph), nx.MultiDiGraph(graph.copy())),
+}
+
+
+def said(algorithm: Callable[[nx.DiGraph[int]], object], graph: nx.DiGraph[int]) -> object:
+    """What an algorithm returns, or that it takes no such graph."""
+    try:
+        return algorithm(graph)
+    except (nx.NetworkXError, nx.NetworkXNotImplemented, nx.NetworkXUnfeasible) as error:
+        return type(error)
+
+
+def merged(truth: nx.MultiDiGraph[int]) -> nx.DiGraph[int]:
+    """The same with one edge for all between two rows."""
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_nodes_from(truth)
+    for source, target in truth.edges():
+        told = [truth[source][target][kind.label] for kind in EdgeKind if kind.label in truth[source][target]]
+        strongest = min((Basis(edge["basis"]) for edge in told), key=BASES.index)
+        graph.add_edge(source, target, kinds=" ".join(edge["kind"] for edge in told), basis=strongest.value)
+    return graph
+
+
+@given(graphs())
+def test_the_merged_view_is_the_graph_that_networkx_would_have(drawn: tuple[int, list[Added]]) -> None:
+    view, truth = to_digraph(ours(*drawn)), merged(oracle(*drawn))
+    assert nx.utils.graphs_equal(view, truth)
+    assert nx.utils.graphs_equal(view.copy(), truth)
+    with pytest.raises(nx.NetworkXError, match=r"[Ff]rozen"):
+        view.add_edge(0, 0)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@given(graphs())
+@settings(max_examples=25)
+def test_an_algorithm_says_the_same_of_a_view_and_of_an_ordinary_graph(
+    name: str, drawn: tuple[int, list[Added]]
+) -> None:
+    graph, truth = ours(*drawn), oracle(*drawn)
+    assert said(ALGORITHMS[name], to_networkx(graph)) == said(ALGORITHMS[name], truth)
+    assert said(ALGORITHMS[name], to_digraph(graph)) == said(ALGORITHMS[name], merged(truth))
+
+
+def test_the_algorithms_take_the_merged_view_of_a_run_without_cycles() -> None:
+    """Else every algorithm could refuse every graph, and be equal."""
+    forward: list[Added] = [(row, row + step, EdgeKind.NEXT, Basis.DERIVED) for row in range(9) for step in (1, 2)]
+    view = to_digraph(ours(11, forward))
+    refused = {name for name, algorithm in ALGORITHMS.items() if isinstance(said(algorithm, view), type)}
+    assert refused == set()
 
 
 # random traces -------------------------------------------------------------------------------------------------------

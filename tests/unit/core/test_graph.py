@@ -7,8 +7,10 @@ from itertools import pairwise
 
 import pytest
 
+from forensics.core.edge_keys import ROW_LIMIT
 from forensics.core.evidence import Basis
-from forensics.core.graph import ROW_LIMIT, CausalGraph, Edge, EdgeKind, GraphBuilder
+from forensics.core.graph import CausalGraph, Edge, EdgeKind, GraphBuilder
+from forensics.errors import LimitExceededError
 
 NEXT, VALUE, PARENT = EdgeKind.NEXT, EdgeKind.VALUE, EdgeKind.PARENT
 RECORDED, DERIVED, INFERRED = Basis.RECORDED, Basis.DERIVED, Basis.INFERRED
@@ -149,7 +151,7 @@ def test_an_edge_takes_few_bytes() -> None:
     count = 10_000
     graph = chain(count, *((row, row + 2) for row in range(count - 2)))
     assert graph.edge_count == 2 * count - 3
-    assert graph.size == 2 * (4 * (count + 1) + 6 * graph.edge_count)
+    assert graph.size == 2 * (4 * (count + 1) + 4 * graph.edge_count)
 
 
 @pytest.mark.parametrize(("source", "target"), [(-1, 0), (0, -1), (ROW_LIMIT, 0), (0, ROW_LIMIT)])
@@ -186,3 +188,26 @@ def test_the_last_possible_row_keeps_its_kind_and_basis_apart() -> None:
     builder.add(ROW_LIMIT - 1, ROW_LIMIT - 1, EdgeKind.RETRY, INFERRED)
     with pytest.raises(IndexError, match=f"row {ROW_LIMIT - 1} of 1"):
         builder.build(1)
+
+
+def test_edges_added_together_are_those_added_one_by_one() -> None:
+    sources, targets = [0, 0, 3, 1], [1, 2, 1, 2]
+    together, one_by_one = GraphBuilder(), GraphBuilder()
+    together.add_all(sources, targets, VALUE, INFERRED)
+    for source, target in zip(sources, targets, strict=True):
+        one_by_one.add(source, target, VALUE, INFERRED)
+    assert len(together) == len(one_by_one) == 4
+    assert list(together.build(4).edges()) == list(one_by_one.build(4).edges())
+
+
+@pytest.mark.parametrize(("sources", "targets"), [([0, -1], [1, 1]), ([0, ROW_LIMIT], [1, 1])])
+def test_of_edges_with_an_impossible_one_none_is_added(sources: list[int], targets: list[int]) -> None:
+    builder = GraphBuilder()
+    with pytest.raises(IndexError):
+        builder.add_all(sources, targets, NEXT, DERIVED)
+    assert len(builder) == 0
+
+
+def test_more_rows_than_a_graph_can_have_are_a_limit_and_no_fault() -> None:
+    with pytest.raises(LimitExceededError, match=f"{ROW_LIMIT + 1} steps"):
+        GraphBuilder().build(ROW_LIMIT + 1)
