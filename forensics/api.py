@@ -94,7 +94,8 @@ class Examination(msgspec.Struct, frozen=True):
         """The audit document. Where not `at_once`, its rows of calls and handles are made when they are asked for, so
         that a long trace needs no memory for those that nobody shows; only our own renderers read such a document.
         """
-        return self.shown(audit_document(self.examined, self.policy, self.rules.digest, at_once=at_once))
+        with without_cycle_collection():
+            return self.shown(audit_document(self.examined, self.policy, self.rules.digest, at_once=at_once))
 
     def inspection(self) -> InspectionDocument:
         """The inspection document."""

@@ -141,11 +141,11 @@ class _Kind(Generic[_T]):
 
     def __init__(self, name: str, values: Iterable[_T]) -> None:
         self._at = _KINDS.index(name)
-        self._values = tuple(values)
-        self._numbers = {value: number for number, value in enumerate(self._values)}
+        self.values = tuple(values)
+        self._numbers = {value: number for number, value in enumerate(self.values)}
 
     def __get__(self, call: Call, owner: object) -> _T:
-        return self._values[call.calls.kinds[call.row * _DEPTH + self._at]]
+        return self.values[call.calls.kinds[call.row * _DEPTH + self._at]]
 
     def __set__(self, call: Call, value: _T) -> None:
         call.calls.kinds[call.row * _DEPTH + self._at] = self._numbers[value]
@@ -272,7 +272,7 @@ class Call:
     @property
     def occurrence(self) -> str:
         """`turn.index`, or `-.index` for a call that no turn asked for."""
-        return f"{'-' if self.turn < 0 else self.turn}.{self.index}"
+        return occurrence(self.turn, self.index)
 
     @property
     def arguments(self) -> Payload | None:
@@ -289,6 +289,11 @@ class Call:
     def answered(self) -> bool:
         """Whether anything says how the call ended."""
         return self.outcome is not Outcome.ABSENT or self.absence is not Absence.UNANSWERED
+
+
+def occurrence(turn: int, index: int) -> str:
+    """The identity of a call as it is written."""
+    return f"{'-' if turn < 0 else turn}.{index}"
 
 
 _TOOL, _TURN, _ID, _AGENT, _ERROR = (_AT[name] for name in ("tool", "turn", "id", "agent", "error"))
@@ -382,9 +387,55 @@ class Calls(Sequence[Call]):
         number = self.numbers[row * _WIDTH + _ID]
         return None if number < 0 else self.ids[number]
 
-    def column(self, name: str) -> array[int]:
-        """One number of every call: turn, step, result_step, or the tool as a number of `strings`."""
-        return self.numbers[_AT[name] :: _WIDTH]
+    def column(self, name: str, rows: range | None = None) -> array[int]:
+        """One number of every call, or of these: turn, step, result_step, or the tool as a number of `strings`."""
+        return self.numbers[_among(rows, _AT[name], _WIDTH)]
+
+    def each(self, name: str, rows: range | None = None) -> Iterator[Any]:
+        """One of a few values of every call, or of these: boundary, outcome, absence, pairing, ended."""
+        values = vars(Call)[name].values
+        return map(values.__getitem__, self.kinds[_among(rows, _KINDS.index(name), _DEPTH)])
+
+    def starts(self, rows: range) -> list[int]:
+        """When each of these calls began, in nanoseconds since the epoch; -1 where that is not told."""
+        known = self.times[_among(rows, 0, _TIMES)]
+        return [*known, *repeat(NOWHERE, len(rows) - len(known))]
+
+    def recorded_ids(self, rows: range) -> list[str | None]:
+        """The ids of these calls."""
+        numbers = self.column("id", rows)
+        known = iter(self.ids.several([number for number in numbers if number >= 0]))
+        return [next(known) if number >= 0 else None for number in numbers]
+
+    def arguments(self, rows: range) -> list[bytes | None]:
+        """The bytes of what reached the tools in these calls, as `Call.arguments` tells."""
+        return self._first_texts(rows, _ARGUMENTS)
+
+    def results(self, rows: range) -> list[bytes | None]:
+        """The bytes of what a rerun of these calls would inject, as `Call.result` tells."""
+        found = self._first_texts(rows, _AS_RETURNED)
+        for at, cut in enumerate(self.each("returned_is_cut", rows)):
+            if found[at] is None or cut:
+                result = Call(self, rows[at]).result
+                found[at] = None if result is None else bytes(result)
+        return found
+
+    def _first_texts(self, rows: range, halves: tuple[int, int]) -> list[bytes | None]:
+        """For each call the bytes of the first of two records that has a payload."""
+        first, second = (self.numbers[_among(rows, half, _WIDTH)] for half in halves)
+        found = self._texts(first)
+        missing = [at for at, text in enumerate(found) if text is None]
+        for at, text in zip(missing, self._texts([second[at] for at in missing]), strict=True):
+            found[at] = text
+        return found
+
+    def _texts(self, numbers: Sequence[int]) -> list[bytes | None]:
+        """The bytes of these records: most are steps, and told together."""
+        found = self._trace.payload.several(numbers)
+        for at, number in enumerate(numbers):
+            if number <= _BESIDE and (payload := self._numbers_beside(number)[0]) >= 0:
+                found[at] = bytes(self.payloads[payload] or b"")
+        return found
 
     def rare(self, name: str) -> dict[int, Any]:
         """By row, what few calls have."""
@@ -424,6 +475,11 @@ class Calls(Sequence[Call]):
     def _numbers_beside(self, number: int) -> array[int]:
         begin = (_BESIDE - number) * _BESIDE_WIDTH
         return self._beside[begin : begin + _BESIDE_WIDTH]
+
+
+def _among(rows: range | None, at: int, width: int) -> slice:
+    """Where one of the values stands of all rows, or of these, that have so many each."""
+    return slice(at, None, width) if rows is None else slice(rows.start * width + at, rows.stop * width, width)
 
 
 _NOTHING = (NOWHERE,) * (_WIDTH - _AT["step"])

@@ -119,13 +119,25 @@ class Handles(Sequence[Handle]):
         numbers = (self._order[at] for at in self._by_call[self._begin[call] : self._begin[call + 1]])
         return [self._values[number] for number in numbers if self.kind(number) != REFERENCE]
 
+    def minted_in(self, calls: range) -> list[list[str]]:
+        """The values that each of these calls minted, by their steps."""
+        found: list[list[str]] = [[] for _ in calls]
+        stop = min(calls.stop, len(self._begin) - 1)
+        if stop <= calls.start:
+            return found
+        places = self._by_call[self._begin[calls.start] : self._begin[stop]]
+        numbers = [number for at in places if self.kind(number := self._order[at]) != REFERENCE]
+        for number, value in zip(numbers, self._values.several(numbers), strict=True):
+            found[self._call[number] - calls.start].append(value)
+        return found
+
     @overload
     def __getitem__(self, at: int) -> Handle: ...
     @overload
     def __getitem__(self, at: slice) -> list[Handle]: ...
     def __getitem__(self, at: int | slice) -> Handle | list[Handle]:
         if isinstance(at, slice):
-            return [self._handle(number) for number in self._order[at]]
+            return self._several(self._order[at])
         return self._handle(self._order[at])
 
     def __iter__(self) -> Iterator[Handle]:
@@ -156,16 +168,23 @@ class Handles(Sequence[Handle]):
                 yield at
 
     def _handle(self, number: int) -> Handle:
-        branch = self._branch[number]
-        uses = self._uses.of(number)
-        return Handle(
-            self._values[number],
-            self.kind(number),
-            self._call[number],
-            self._step[number],
-            self._pointers[self._pointer[number]],
-            uses if branch < 0 else [Use(branch, BRANCH, "verbatim"), *uses],
-        )
+        return self._several((number,))[0]
+
+    def _several(self, numbers: Sequence[int]) -> list[Handle]:
+        shown = {
+            branch: [Use(branch, BRANCH, "verbatim")] for number in numbers if (branch := self._branch[number]) >= 0
+        }
+        return [
+            Handle(
+                value,
+                self.kind(number),
+                self._call[number],
+                self._step[number],
+                self._pointers[self._pointer[number]],
+                [*shown.get(self._branch[number], ()), *self._uses.of(number)],
+            )
+            for number, value in zip(numbers, self._values.several(numbers), strict=True)
+        ]
 
 
 def _sorted_by(keys: Sequence[int], count: int) -> tuple[array[int], array[int]]:

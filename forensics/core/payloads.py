@@ -12,7 +12,7 @@ import msgspec
 from forensics.core.spool import Spool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from forensics.core.places import Places
 
@@ -87,6 +87,18 @@ class Payloads:
 
     def __iter__(self) -> Iterator[Payload | None]:
         return map(self.__getitem__, range(len(self)))
+
+    def several(self, numbers: Sequence[int]) -> list[bytes | None]:
+        """The bytes of each of these payloads; None for a number below 0, and for a payload that is None."""
+        text, offsets, lengths = self._text, self._offset, self._length
+        return [
+            None
+            if number < 0 or (offset := offsets[number]) == _NONE
+            else text[offset : offset + lengths[number]].tobytes()
+            if offset >= 0
+            else self._spool.get(_SPOOLED - offset, lengths[number])
+            for number in numbers
+        ]
 
     def texts(self) -> Iterator[bytes | None]:
         """The bytes of each."""

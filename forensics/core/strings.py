@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from array import array
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Strings:
@@ -43,3 +47,15 @@ class Texts:
     def __getitem__(self, number: int) -> str:
         begin = self._ends[number - 1] if number > 0 else 0
         return self._bytes[begin : self._ends[number]].decode("utf-8", "surrogatepass")
+
+    def several(self, numbers: Sequence[int]) -> list[str]:
+        """The texts of these numbers. Those of a run of numbers, as neighbours have, are decoded together."""
+        if not numbers:
+            return []
+        first, last = numbers[0], numbers[-1]
+        begin = self._ends[first - 1] if first > 0 else 0
+        run = self._bytes[begin : self._ends[last]]
+        if list(numbers) != list(range(first, last + 1)) or not run.isascii():
+            return [self[number] for number in numbers]
+        text, ends = run.decode(), [end - begin for end in self._ends[first : last + 1]]
+        return [text[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]

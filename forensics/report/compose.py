@@ -5,8 +5,9 @@ The order of everything is that of the evidence, so the same input gives the sam
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from array import array
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,24 +15,22 @@ from forensics import __version__
 from forensics.analysis.decide import advice
 from forensics.analysis.run import TraceAnalysis
 from forensics.core.classes import ClassEvidence, Classification, weighs
-from forensics.core.jsonvalue import short_json, spell_surrogates, strict_value, text_of, value_of
+from forensics.core.jsonvalue import short_json, spell_surrogates
 from forensics.core.reading import Reading
 from forensics.core.sanitise import one_line
 from forensics.core.secrets import CREDENTIAL, PERSONAL
-from forensics.core.trace import Absence, Boundary, Outcome
+from forensics.core.trace import Absence, Boundary
 from forensics.errors import EvidenceError
+from forensics.report.call_rows import CallRows
 from forensics.report.documents import (
     AUDIT,
     AuditDocument,
     BasisRow,
-    CallRow,
     CountsRow,
     Digest,
     EvidenceRow,
     Fault,
     FindingRow,
-    HandleRow,
-    MintedAt,
     Place,
     PolicyName,
     Program,
@@ -42,24 +41,22 @@ from forensics.report.documents import (
     Rulings,
     ToolRow,
     TraceRow,
-    UseRow,
     VerdictRow,
 )
+from forensics.report.handle_rows import HandleRows
 from forensics.report.rows import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from forensics.analysis.run import Tool
     from forensics.core.evidence import Gap, Locator
     from forensics.core.findings import Finding
-    from forensics.core.handles import Handle
     from forensics.core.policy import Policy
     from forensics.core.trace import Call, Calls
     from forensics.core.verdict import Reason, Verdict
+    from forensics.report.documents import CallRow
 
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - UTC throughout; without a zone it is written four times as fast
-_PREVIEW = 200
 _NOT_READ = frozenset({"container_truncated", "truncated_payload"})
 INVENTORY = "tools-list"
 """The format of an evidence that declares tools and holds no trace."""
@@ -102,32 +99,41 @@ class Numbering:
 
     def name(self, call: Call) -> str:
         """The name of a call in lists: its id, `id#n` where the id names several, its occurrence where it has none."""
-        recorded_id = call.recorded_id
-        if not recorded_id:
-            return call.occurrence
-        number = self._numbers.get((id(call.calls), call.row))
-        return spell_surrogates(recorded_id) + ("" if number is None else f"#{number}")
+        return self.names(call.calls, range(call.row, call.row + 1))[0]
+
+    def names(self, calls: Calls, rows: range) -> list[str]:
+        """The names of these calls of a trace."""
+        ids = calls.recorded_ids(rows)
+        names = [spell_surrogates(one) if one else calls[row].occurrence for row, one in zip(rows, ids, strict=True)]
+        for at, row in enumerate(rows) if self._numbers else ():
+            number = self._numbers.get((id(calls), row))
+            if number is not None:
+                names[at] += f"#{number}"
+        return names
 
 
 def _numbers_of_repeated(traces: Sequence[Calls]) -> dict[tuple[int, int], int]:
     """By calls and row, how often its id stood up to there, of the ids that stand more than once."""
     seen: set[str] = set()
     several: dict[str, int] = {}
-    for calls in traces:
-        for row in range(len(calls)):
-            recorded_id = calls.recorded_id(row)
-            if recorded_id in seen:
-                several[recorded_id] = 0
-            elif recorded_id:
-                seen.add(recorded_id)
+    for _, _, recorded_id in _ids(traces):
+        if recorded_id in seen:
+            several[recorded_id] = 0
+        seen.add(recorded_id)
     found = {}
-    for calls in traces if several else ():
-        for row in range(len(calls)):
-            recorded_id = calls.recorded_id(row)
-            if recorded_id in several:
-                several[recorded_id] += 1
-                found[id(calls), row] = several[recorded_id]
+    for calls, row, recorded_id in _ids(traces) if several else ():
+        if recorded_id in several:
+            several[recorded_id] += 1
+            found[id(calls), row] = several[recorded_id]
     return found
+
+
+def _ids(traces: Sequence[Calls]) -> Iterator[tuple[Calls, int, str]]:
+    """Every call that has an id."""
+    for calls in traces:
+        for row, recorded_id in enumerate(calls.recorded_ids(range(len(calls)))):
+            if recorded_id:
+                yield calls, row, recorded_id
 
 
 def audit_document(
@@ -232,10 +238,10 @@ def counts_row(examined: Sequence[Examined], numbering: Numbering) -> CountsRow:
         roots=total("roots"),
         model_calls=total("model_calls"),
         branches=total("branches"),
-        tool_calls=sum(call.boundary in _TOOLS and call.again_of < 0 for calls in traces for call in calls),
+        tool_calls=sum(map(_tool_calls, traces)),
         tool_results=total("tool_results"),
-        paired=sum(call.result_step >= 0 and _has_one_result(call) for calls in traces for call in calls),
-        unanswered=[numbering.name(c) for calls in traces for c in calls if c.absence is Absence.UNANSWERED],
+        paired=sum(map(_paired, traces)),
+        unanswered=[numbering.name(call) for calls in traces for call in _unanswered(calls)],
         orphan_results=[spell_surrogates(x) for r in readings for x in r.orphan_results],
         missing_spans=[x for r in readings for x in r.missing_spans],
         secrets=_distinct(examined, CREDENTIAL),
@@ -251,8 +257,24 @@ def _distinct(examined: Sequence[Examined], group: str) -> int:
     return len({value for values in known for value, secret in values.items() if secret.group == group})
 
 
-def _has_one_result(call: Call) -> bool:
-    return not any(block.code == "conflicting_results" for block in call.blocks)
+def _tool_calls(calls: Calls) -> int:
+    """How many calls asked for a tool."""
+    again = (row for row, of in calls.rare("again_of").items() if of >= 0)
+    kinds = Counter(calls.each("boundary"))
+    kinds.subtract(calls[row].boundary for row in again)
+    return sum(kinds[kind] for kind in _TOOLS)
+
+
+def _paired(calls: Calls) -> int:
+    """How many calls have exactly one result."""
+    several = {
+        row for row, blocks in calls.rare("blocks").items() if any(b.code == "conflicting_results" for b in blocks)
+    }
+    return sum(step >= 0 and row not in several for row, step in enumerate(calls.column("result_step")))
+
+
+def _unanswered(calls: Calls) -> list[Call]:
+    return [calls[row] for row, absence in enumerate(calls.each("absence")) if absence is Absence.UNANSWERED]
 
 
 # one trace -----------------------------------------------------------------------------------------------------------
@@ -263,9 +285,8 @@ def trace_row(analysis: TraceAnalysis, numbering: Numbering, *, at_once: bool = 
     trace, first = analysis.trace, numbering.first(analysis)
     rows = CallRows(analysis, numbering)
     again = sorted(row for row, of in trace.calls.rare("again_of").items() if of >= 0)
-    asked = [row for row in range(len(rows)) if row not in frozenset(again)] if again else range(len(rows))
-    calls = Rows(len(asked), lambda number: rows[asked[number]])
-    handles = Rows(len(analysis.handles), lambda number: handle_row(analysis.handles[number], analysis, first))
+    calls = Rows(len(trace.calls) - len(again), _but(rows, again) if again else rows.of)
+    handles = Rows(len(analysis.handles), HandleRows(analysis, first).of)
     return TraceRow(
         id=spell_surrogates(trace.id),
         evidence=trace.places.evidence,
@@ -278,9 +299,21 @@ def trace_row(analysis: TraceAnalysis, numbering: Numbering, *, at_once: bool = 
         handles=list(handles) if at_once else handles,
         verdict=verdict_row(analysis.verdict, first),
         rerun_of=_rerun_of(analysis, first),
-        executed_again=[rows[row] for row in again],
+        executed_again=[row for at in again for row in rows.of(range(at, at + 1))],
         also_in=[spell_surrogates(name) for name in trace.also_in],
     )
+
+
+def _but(rows: CallRows, left: Sequence[int]) -> Callable[[range], list[CallRow]]:
+    """Makes the rows of calls without those of some, which ascend; numbers count what is left."""
+    dropped = frozenset(left)
+    kept = array("i", (row for row in range(len(rows)) if row not in dropped))
+
+    def make(numbers: range) -> list[CallRow]:
+        wanted = range(kept[numbers.start], kept[numbers.stop - 1] + 1)
+        return [made for row, made in zip(wanted, rows.of(wanted), strict=True) if row not in dropped]
+
+    return make
 
 
 def tool_row(tool: Tool) -> ToolRow:
@@ -336,106 +369,6 @@ def place(locator: Locator | None) -> Place | None:
         table=locator.table,
         row=locator.row,
         pointer=pointer,
-    )
-
-
-def decision(call: Call) -> str:
-    """What a rerun would do with a call: inject its record, or refuse. Nothing runs without a plan that names it."""
-    if call.blocks or call.outcome is Outcome.ABSENT or (call.outcome is Outcome.INDETERMINATE and call.result is None):
-        return "refuse"
-    return "inject"
-
-
-class CallRows:
-    """Every call of a trace by its row, made when it is asked for; the names of a class are worked out once a class."""
-
-    def __init__(self, analysis: TraceAnalysis, numbering: Numbering) -> None:
-        self._analysis = analysis
-        self._numbering = numbering
-        self._names = [_class_names(kind) for kind in analysis.calls.kinds]
-
-    def __len__(self) -> int:
-        return len(self._analysis.trace.calls)
-
-    def __getitem__(self, row: int) -> CallRow:
-        names = self._names[self._analysis.calls.numbers[row]]
-        minted = [spell_surrogates(value) for value in self._analysis.handles.minted_by(row)]
-        return call_row(self._analysis, row, self._numbering, names, minted)
-
-
-class _ClassNames(NamedTuple):
-    effect: str
-    result: str
-    tool_class: str
-
-
-def _class_names(kind: Classification) -> _ClassNames:
-    return _ClassNames(kind.effect.name.lower(), kind.result.name.lower(), kind.tool_class.value)
-
-
-def call_row(analysis: TraceAnalysis, row: int, numbering: Numbering, names: _ClassNames, minted: list[str]) -> CallRow:
-    """One call with its class and what a rerun would do with it."""
-    call, first = analysis.trace.calls[row], numbering.first(analysis)
-    return CallRow(
-        step=first + call.step,
-        result_step=None if call.result_step < 0 else first + call.result_step,
-        id=numbering.name(call),
-        occurrence=call.occurrence,
-        tool=spell_surrogates(call.tool),
-        agent=spell_surrogates(call.agent),
-        at=moment(call.start if call.start >= 0 else analysis.trace.at[call.step]),
-        arguments=None if call.arguments is None else strict_value(value_of(call.arguments)),
-        result_preview=None if call.result is None else preview(call.result),
-        outcome=call.outcome.value,
-        absence=None if call.absence is None else call.absence.value,
-        effect=names.effect,
-        result=names.result,
-        class_=names.tool_class,
-        decision=decision(call),
-        pairing=call.pairing.value,
-        agreement=call.agreement,
-        added=list(call.added),
-        minted=minted,
-        boundary=call.boundary.value,
-        blocks=[b.code for b in call.blocks],
-    )
-
-
-def preview(payload: msgspec.Raw, limit: int = _PREVIEW) -> str:
-    """The head of a payload as text: a JSON string's own text, else its JSON."""
-    head = text_of(payload)
-    return spell_surrogates(head if len(head) <= limit else head[: limit - 1] + "…")
-
-
-def moment(nanoseconds: int) -> str | None:
-    """A time as RFC 3339 in UTC with microseconds, or None."""
-    if nanoseconds < 0:
-        return None
-    try:
-        at = _EPOCH + timedelta(microseconds=nanoseconds // 1_000)
-    except OverflowError:
-        return None
-    return at.isoformat(timespec="microseconds") + "Z"
-
-
-def handle_row(handle: Handle, analysis: TraceAnalysis, first: int) -> HandleRow:
-    """One value and its way."""
-    tool = spell_surrogates(analysis.trace.calls[handle.call].tool)
-    return HandleRow(
-        value=spell_surrogates(handle.value),
-        kind=handle.kind,
-        minted=MintedAt(step=first + handle.step, pointer=handle.pointer, tool=tool),
-        uses=[
-            UseRow(
-                step=first + use.step,
-                role=use.role,
-                written=use.written,
-                pointer=use.pointer,
-                echo=use.echo,
-                basis="inferred" if use.role == "branch" else "recorded",
-            )
-            for use in (sorted(handle.uses, key=lambda u: (u.step, u.role)) if len(handle.uses) > 1 else handle.uses)
-        ],
     )
 
 

@@ -145,7 +145,7 @@ class ToolRow(Classed, frozen=True, kw_only=True, rename={"class_": "class"}, om
     server: str | None = None
 
 
-class CallRow(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "class"}, gc=False):
+class CallRow(msgspec.Struct, frozen=True, rename={"class_": "class"}, gc=False):
     """One call occurrence. `id` is the recorded id (`id#n` where it names several calls) or the occurrence."""
 
     step: int
@@ -190,7 +190,7 @@ class UseRow(msgspec.Struct, frozen=True, kw_only=True, rename={"written": "as"}
     basis: str = "recorded"
 
 
-class HandleRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class HandleRow(msgspec.Struct, frozen=True, gc=False):
     """A value that a call brought into the trace, and its way from there."""
 
     value: str

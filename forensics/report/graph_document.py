@@ -14,7 +14,7 @@ from forensics.core.graph import EdgeKind
 from forensics.core.jsonvalue import spell_surrogates
 from forensics.core.trace import StepKind
 from forensics.errors import LimitExceededError
-from forensics.report.compose import Numbering, evidence_row, moment, place, policy_name, preview, program
+from forensics.report.compose import Numbering, evidence_row, place, policy_name, program
 from forensics.report.documents import (
     GRAPH,
     Digest,
@@ -26,6 +26,7 @@ from forensics.report.documents import (
     Place,
     SliceRow,
 )
+from forensics.report.written import moment, preview
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

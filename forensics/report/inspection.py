@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from forensics.core.jsonvalue import spell_surrogates, strict_value, text_of, value_of
 from forensics.core.trace import StepKind
-from forensics.report.compose import Numbering, audit_document, decision, moment, place, preview
+from forensics.report.call_rows import decision
+from forensics.report.compose import Numbering, audit_document, place
 from forensics.report.documents import INSPECTION, InspectionDocument, Place, PromptRow, StepRow, TupleRow
+from forensics.report.written import moment, preview
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

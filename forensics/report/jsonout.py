@@ -17,12 +17,14 @@ PRETTY_LIMIT = 1_000_000  # bytes of the compact form; above it nobody reads the
 
 
 def _plain(value: object) -> object:
-    """Rows that are made one by one, encoded one by one: none is kept."""
+    """Rows that are made block by block, encoded block by block: none is kept."""
     if not isinstance(value, Rows):
         raise NotImplementedError
     text = bytearray(b"[")
-    for row in value:
-        text += _encoder.encode(row)
+    for rows in value.blocks():
+        block = bytearray()
+        _encoder.encode_into(rows, block)
+        text += memoryview(block)[1:-1]
         text += b","
     text[max(len(text) - 1, 1) :] = b"]"
     return msgspec.Raw(text)
@@ -31,6 +33,7 @@ def _plain(value: object) -> object:
 _encoder = msgspec.json.Encoder(enc_hook=_plain)
 # What JSON allows in a string and a terminal may act on, in UTF-8: DEL, C1, bidirectional and zero-width characters
 # (U+007F-9F AD 61C 180E 200B-200F 2028-202E 2060-206F FEFF FFF9-FFFB E0000-E0FFF).
+_DELETE = b"\x7f"
 _ACTS = re.compile(
     rb"\x7f|\xc2[\x80-\x9f\xad]|\xd8\x9c|\xe1\xa0\x8e|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]"
     rb"|\xef\xbb\xbf|\xef\xbf[\xb9-\xbb]|\xf3\xa0[\x80-\xbf]{2}"
@@ -55,7 +58,12 @@ def compact(document: object) -> bytes:
         data = _encoder.encode(document)
     except UnicodeEncodeError:  # a lone surrogate that nobody spelled out
         data = _encoder.encode(strict_value(msgspec.to_builtins(document, enc_hook=list)))
-    return _ACTS.sub(_escape, data) if _ACTS.search(data) else data
+    return _ACTS.sub(_escape, data) if _may_act(data) and _ACTS.search(data) else data
+
+
+def _may_act(data: bytes) -> bool:
+    """Whether there is anything in it but plain ASCII, which is soon told."""
+    return not data.isascii() or _DELETE in data
 
 
 def _escape(match: re.Match[bytes]) -> bytes:

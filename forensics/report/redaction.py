@@ -111,7 +111,7 @@ class Redactor:
         if isinstance(item, str):
             return self.text(item, key)
         if isinstance(item, Rows):
-            return Rows(len(item), lambda number: self._any(item[number], None))
+            return Rows(len(item), lambda some: [self._any(row, None) for row in item[some.start : some.stop]])
         if isinstance(item, (dict, list, tuple)):
             return self.value(item, key)
         if isinstance(item, (int, float)) and not isinstance(item, bool):

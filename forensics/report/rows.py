@@ -1,22 +1,24 @@
-"""How does a document hold many rows? As a list, or as a sequence that makes each row when it is asked for, so that a
-document over a long trace costs no more than the rows that somebody shows.
+"""How does a document hold many rows? As a list, or as a sequence that makes rows when they are asked for, so that a
+document over a long trace costs no more memory than the rows that somebody shows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _T = TypeVar("_T")
+_BLOCK = 512
 
 
 class Rows(Sequence[_T]):
-    """Rows that are made one by one: `make` is given the number of a row."""
+    """Rows that are made in blocks: `make` is given the numbers of those that it is to make."""
 
-    def __init__(self, count: int, make: Callable[[int], _T]) -> None:
+    def __init__(self, count: int, make: Callable[[range], list[_T]]) -> None:
         self._count = count
         self._make = make
 
@@ -29,8 +31,15 @@ class Rows(Sequence[_T]):
     def __getitem__(self, number: slice) -> list[_T]: ...
     def __getitem__(self, number: int | slice) -> _T | list[_T]:
         if isinstance(number, slice):
-            return [self._make(one) for one in range(*number.indices(self._count))]
-        return self._make(range(self._count)[number])
+            wanted = range(*number.indices(self._count))
+            return self._make(wanted) if wanted.step == 1 and wanted else [self[one] for one in wanted]
+        at = range(self._count)[number]
+        return self._make(range(at, at + 1))[0]
 
     def __iter__(self) -> Iterator[_T]:
-        return map(self._make, range(self._count))
+        return chain.from_iterable(self.blocks())
+
+    def blocks(self) -> Iterator[list[_T]]:
+        """Every row, some hundred at a time."""
+        starts = range(0, self._count, _BLOCK)
+        return (self._make(range(start, min(start + _BLOCK, self._count))) for start in starts)

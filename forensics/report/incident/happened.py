@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from forensics.core.evidence import Basis
 from forensics.core.trace import StepKind
-from forensics.report.compose import moment
 from forensics.report.incident.content import Level
 from forensics.report.incident.statements import derived, known, recorded
 from forensics.report.terminal_effects import moment as brief
 from forensics.report.terminal_page import plural, short
 from forensics.report.terminal_verdict import flow
+from forensics.report.written import moment
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence

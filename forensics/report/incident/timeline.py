@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from forensics.core.graph import EdgeKind
 from forensics.core.jsonvalue import spell_surrogates
 from forensics.core.trace import StepKind
-from forensics.report.compose import moment, place
+from forensics.report.compose import place
 from forensics.report.documents import Place
 from forensics.report.graph_document import LIMIT, Drawn
 from forensics.report.incident.documents import Edge, Event, Lane, Thread, ThreadUse, Timeline
 from forensics.report.incident.statements import share
 from forensics.report.terminal_verdict import deciding
+from forensics.report.written import moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -66,11 +66,29 @@ def test_a_payload_is_not_looked_for_in_a_record_so_long_that_many_may_stand_in_
     assert payloads[0] == raw(b'"')
 
 
+def test_several_payloads_are_told_as_each_by_itself(places: Places) -> None:
+    record = places.add(line=2, offset=7, length=len(RECORD))
+    payloads = Payloads(places)
+    for told in (raw(b'"pg_8812"'), None, raw(b'"elsewhere"')):
+        payloads.add(told, record)
+    assert payloads.several([2, -1, 0, 1, -2, 0]) == [b'"elsewhere"', None, b'"pg_8812"', None, None, b'"pg_8812"']
+
+
+TOLD = ("", "call_1", "pg\udc80", "ünï", "", "a", "b")
+
+
 def test_texts_come_back_as_they_were_lone_surrogates_too() -> None:
     texts = Texts()
-    told = ["", "call_1", "pg\udc80", "ünï", ""]
-    assert [texts.add(one) for one in told] == list(range(5))
-    assert [texts[number] for number in range(len(texts))] == told
+    assert [texts.add(one) for one in TOLD] == list(range(len(TOLD)))
+    assert [texts[number] for number in range(len(texts))] == list(TOLD)
+
+
+@pytest.mark.parametrize("numbers", [[], [0], [0, 1], [4, 5, 6], [1, 2, 3], [5, 6, 4], [6, 6], [1, 5], list(range(7))])
+def test_several_texts_come_back_as_each_by_itself(numbers: list[int]) -> None:
+    texts = Texts()
+    for one in TOLD:
+        texts.add(one)
+    assert texts.several(numbers) == [TOLD[number] for number in numbers]
 
 
 def test_steps_are_the_same_before_and_after_they_are_parted_into_columns() -> None:
@@ -126,6 +144,29 @@ def test_calls_are_equal_where_they_are_one_row_of_one_trace() -> None:
     assert list(one.column("index")) == [0, 1]
     with pytest.raises(IndexError):
         one[2]
+
+
+def test_columns_of_calls_say_what_each_call_says() -> None:
+    build = TraceBuilder("t", Places(0), "test")
+    spot = Spot(build.trace.places.add(line=1, offset=0, length=1))
+    lane = build.lane("", "agent")
+    turn = build.turn(lane, spot)
+    rows = [build.request(lane, turn, "pay", f"c{at}" if at % 2 else None, raw(b"%d" % at), spot) for at in range(7)]
+    build.execute(lane, Execution("pay", spot, "c1", raw(b"10"), result=raw(b'"ok"'), start=5, end=9))
+    build.execute(lane, Execution("pay", spot, "c3", None, error=raw(b'"no"'), status="error"))
+    build.execute(lane, Execution("pay", spot, "c5", raw(b"5"), result=raw(b'"the beginn"'), start=7))
+    build.show(lane, "c5", "pay", raw(b'"the beginning"'), spot)
+    calls = build.trace.calls
+    calls[rows[5]].returned_is_cut = True
+    for some in (range(7), range(1, 4), range(3, 3), range(5, 6)):
+        each = [calls[row] for row in some]
+        assert calls.arguments(some) == [None if c.arguments is None else bytes(c.arguments) for c in each]
+        assert calls.results(some) == [None if c.result is None else bytes(c.result) for c in each]
+        assert calls.recorded_ids(some) == [c.recorded_id for c in each]
+        assert calls.starts(some) == [c.start for c in each]
+        assert list(calls.column("step", some)) == [c.step for c in each]
+        for name in ("boundary", "outcome", "absence", "pairing", "ended"):
+            assert list(calls.each(name, some)) == [getattr(c, name) for c in each]
 
 
 def test_a_rare_fact_of_one_call_is_of_no_other() -> None:

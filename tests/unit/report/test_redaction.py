@@ -93,9 +93,9 @@ def test_numbers_under_a_telling_name_are_replaced_and_others_stay() -> None:
 def test_rows_that_are_made_when_asked_for_are_replaced_when_asked_for() -> None:
     made: list[int] = []
 
-    def make(number: int) -> str:
-        made.append(number)
-        return f"{number} {PLAIN}"
+    def make(numbers: range) -> list[str]:
+        made.extend(numbers)
+        return [f"{number} {PLAIN}" for number in numbers]
 
     class Document(msgspec.Struct, frozen=True):
         rows: Rows[str]

@@ -53,18 +53,50 @@ def test_what_a_terminal_may_act_on_is_an_escape_that_reads_alike() -> None:
     assert compact(others) == b'"' + others.encode() + b'"'
 
 
-def test_rows_are_a_sequence_that_makes_each_when_it_is_asked_for() -> None:
-    made: list[int] = []
+def test_rows_are_a_sequence_that_makes_those_that_are_asked_for() -> None:
+    made: list[range] = []
 
-    def make(number: int) -> int:
-        made.append(number)
-        return number * 10
+    def make(numbers: range) -> list[int]:
+        made.append(numbers)
+        return [number * 10 for number in numbers]
 
     rows = Rows(5, make)
     assert len(rows) == 5
     assert made == []
     assert (rows[1], rows[-1], rows[2:4], list(rows)) == (10, 40, [20, 30], [0, 10, 20, 30, 40])
-    assert made == [1, 4, 2, 3, 0, 1, 2, 3, 4]
-    assert compact({"rows": rows, "none": Rows(0, str)}) == b'{"rows":[0,10,20,30,40],"none":[]}'
+    assert made == [range(1, 2), range(4, 5), range(2, 4), range(5)]
+    assert (rows[::-2], rows[3:1], rows[9:]) == ([40, 20, 0], [], [])
+    none: Rows[int] = Rows(0, make)
+    assert compact({"rows": rows, "none": none}) == b'{"rows":[0,10,20,30,40],"none":[]}'
     with pytest.raises(IndexError):
         rows[5]
+
+
+@pytest.mark.parametrize("count", [511, 512, 513, 1500])
+def test_many_rows_are_made_block_by_block(count: int) -> None:
+    made: list[range] = []
+
+    def make(numbers: range) -> list[int]:
+        made.append(numbers)
+        return list(numbers)
+
+    assert compact(Rows(count, make)) == compact(list(range(count)))
+    assert max(map(len, made)) <= 512
+    assert [number for some in made for number in some] == list(range(count))
+
+
+def test_rows_of_one_block_are_as_each_by_itself(examination: Examination) -> None:
+    for trace in examination.audit(at_once=False).traces:
+        assert [trace.calls[at] for at in range(len(trace.calls))] == list(trace.calls)
+        assert [trace.handles[at] for at in range(len(trace.handles))] == list(trace.handles)
+
+
+def test_a_call_that_ran_again_stands_beside_those_that_were_asked_for(examination: Examination) -> None:
+    calls = examination.analyses[0].trace.calls
+    again = calls[1].occurrence
+    calls[1].again_of = 0
+    row = examination.audit(at_once=False).traces[0]
+    assert [call.occurrence for call in row.executed_again] == [again]
+    left = [call.occurrence for call in calls if call.occurrence != again]
+    assert [call.occurrence for call in row.calls] == left
+    assert [row.calls[at].occurrence for at in range(len(row.calls))] == left
