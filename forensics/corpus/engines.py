@@ -7,7 +7,9 @@ loses its worker again is recorded as lost, and no other is.
 from __future__ import annotations
 
 import multiprocessing
+import multiprocessing.process
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from itertools import chain, islice
@@ -50,7 +52,18 @@ class _Here(Executor):
 def _pool(workers: int) -> Executor:
     """Processes that inherit nothing of this one: a fork of a process with threads may hang."""
     method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context(method))
+    return ProcessPoolExecutor(workers, multiprocessing.get_context(method), _end_with_the_one_that_asks)
+
+
+def _end_with_the_one_that_asks() -> None:
+    """A worker begins with this. Whoever is killed can't tell its workers to end, and they would wait for ever."""
+    threading.Thread(target=_end_after, args=(multiprocessing.parent_process(),), daemon=True).start()
+
+
+def _end_after(parent: multiprocessing.process.BaseProcess | None) -> None:
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def serial() -> Engine:
