@@ -16,8 +16,9 @@ from forensics.core.findings import finding
 from forensics.core.jsonvalue import text_of
 from forensics.core.lanes import Execution, Known, Lane, Seen, Spot
 from forensics.core.sanitise import one_line
+from forensics.core.stretches import StretchBuilder
 from forensics.core.trace import NOWHERE, Absence, Boundary, Call, Outcome, Payload, Trace, Witness
-from forensics.core.tuples import TupleBuilder, brief
+from forensics.core.tuples import brief
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,7 @@ _TRIES = (
 )
 
 
-class TraceBuilder(TupleBuilder):
+class TraceBuilder(StretchBuilder):
     """Builds one trace. `spans_are_complete` says that the format records a span for every turn and every execution,
     so that a turn or an execution that only a prompt shows is a gap.
     """

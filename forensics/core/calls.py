@@ -187,6 +187,7 @@ class _Record:
 _UNPAIRED = bytes((
     0, list(Outcome).index(Outcome.ABSENT), 1 + list(Absence).index(Absence.UNANSWERED), 0, 0, 0, 0,
 ))  # fmt: skip
+_ANSWERED = bytes((0, list(Outcome).index(Outcome.RECORDED), 0, 0, 0, 0, 0))
 
 
 class Call:
@@ -373,6 +374,33 @@ class Calls(Sequence[Call]):
         if boundary is not Boundary.TOOL:
             Call(self, row).boundary = boundary
         return row
+
+    def add_all(  # noqa: PLR0917 - columns of what `add` takes, and of the steps that ask and answer
+        self,
+        tools: Sequence[int],
+        turns: Sequence[int],
+        indexes: Sequence[int],
+        recorded_ids: Sequence[str],
+        agent: str,
+        steps: Sequence[int],
+        answers: Sequence[int],
+    ) -> range:
+        """Add calls that steps ask for and, where they are not NOWHERE, steps answer, as a prompt shows it. The tools
+        are numbers of `strings`, an id that is "" is none; returns their rows.
+        """
+        first, count = len(self), len(tools)
+        with_id = iter(self.ids.add_all(filter(None, recorded_ids)))
+        ids = [next(with_id) if recorded_id else NOWHERE for recorded_id in recorded_ids]
+        columns = {
+            "tool": tools, "turn": turns, "index": indexes, "id": ids, "agent": [self.strings.add(agent)] * count,
+            "step": steps, "requested": steps, "result_step": answers, "shown": answers,
+        }  # fmt: skip
+        numbers = array("i", [NOWHERE]) * (count * _WIDTH)
+        for name, told in columns.items():
+            numbers[_AT[name] :: _WIDTH] = array("i", told)
+        self.numbers.extend(numbers)
+        self.kinds += b"".join(_UNPAIRED if answer < 0 else _ANSWERED for answer in answers)
+        return range(first, len(self))
 
     def tool(self, row: int) -> str:
         """The tool of a call."""

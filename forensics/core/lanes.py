@@ -11,7 +11,7 @@ from forensics.core.pairing import OpenCalls
 from forensics.core.trace import NOWHERE, Boundary, Payload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterable
 
     from forensics.core.trace import Calls
 
@@ -83,6 +83,14 @@ class RowsBy:
         else:
             self._index.setdefault(self._key_of(row), []).append(row)
 
+    def add_all(self, rows: Iterable[int]) -> None:
+        """Note calls, each under its own key."""
+        if self._index is None:
+            self._rows.extend(rows)
+        else:
+            for row in rows:
+                self.add(row)
+
     def put(self, key: Hashable, row: int) -> None:
         """Note a call under a key that is not its own."""
         self._sorted().setdefault(key, []).append(row)
@@ -130,6 +138,16 @@ class Lane:
             self._asked.append(call)
         else:
             self._unexecuted.add(call)
+
+    def ask_all(self, calls: Iterable[int], waiting: Iterable[int]) -> None:
+        """Note calls that the model asked for, of which only some still wait for their result in a prompt."""
+        for call in waiting:
+            self.unshown.add(call)
+        if self._unexecuted is None:
+            self._asked.extend(calls)
+        else:
+            for call in calls:
+                self._unexecuted.add(call)
 
     @property
     def unexecuted(self) -> OpenCalls:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from forensics.core.jsonvalue import equal_values, value_of
+from forensics.core.places import NOWHERE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from forensics.core.trace import Call, Calls, Payload
 
@@ -98,11 +99,16 @@ class OpenCalls:
 
     def with_id(self, recorded_id: str) -> Batch | None:
         """The open calls of the latest turn with that id."""
-        if self._by_id is None:
-            self._by_id = {}
-            for call in self._open:
-                self._identify(self._by_id, call)
-        return _latest(self._by_id.get(recorded_id))
+        return _latest(self._by_ids().get(recorded_id))
+
+    def only(self, recorded_id: str) -> int:
+        """The one open call with that id; -1 where none is or several are."""
+        held = self.with_id(recorded_id)
+        return held.first() if held is not None and len(held.calls) == 1 else NOWHERE
+
+    def holds_any(self, recorded_ids: Iterable[str]) -> bool:
+        """Whether a call with one of these ids is open."""
+        return not self._by_ids().keys().isdisjoint(recorded_ids)
 
     def latest(self, tool: str = "", *, without_id: bool = False) -> Batch | None:
         """The open calls of the latest turn that has any for that tool (any tool: ""), perhaps only those without an
@@ -113,6 +119,13 @@ class OpenCalls:
             for call in self._open:
                 self._place(self._placed, call)
         return _latest(self._placed.get((tool, without_id)))
+
+    def _by_ids(self) -> dict[str, dict[int, Batch]]:
+        if self._by_id is None:
+            self._by_id = {}
+            for call in self._open:
+                self._identify(self._by_id, call)
+        return self._by_id
 
     def _identify(self, by_id: dict[str, dict[int, Batch]], call: int) -> None:
         recorded_id = self._calls.recorded_id(call)

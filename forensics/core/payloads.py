@@ -59,6 +59,11 @@ class Payloads:
         self._length.append(len(payload))
         return number
 
+    def add_all(self, offsets: Sequence[int], lengths: Sequence[int]) -> None:
+        """Note payloads that stand in the evidence there; one that begins NOWHERE is none and has no length."""
+        self._offset.extend(array("q", offsets))
+        self._length.extend(array("i", lengths))
+
     def _spooled_at(self, payload: Payload) -> int:
         return _SPOOLED - self._spool.add(bytes(payload))
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from array import array
+from typing import TYPE_CHECKING
 
 from forensics.core.evidence import Locator
 from forensics.core.limits import exceeded, limits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 NOWHERE = -1
 MOST_ROWS = 2**31 - 1
@@ -41,6 +45,17 @@ class Places:
         self._offset.append(offset)
         self._length.append(length)
         return place
+
+    def add_lines(self, numbers: Sequence[int], offsets: Sequence[int], lengths: Sequence[int]) -> range:
+        """Note records that follow each other, one a line; returns their places. Raises LimitExceededError for one too
+        many.
+        """
+        place = len(self._line)
+        if place + len(numbers) > self._most:
+            raise exceeded("records", f"the evidence holds {self._most + 1} records or more")
+        for column, told in ((self._line, numbers), (self._offset, offsets), (self._length, lengths)):
+            column.extend(array(column.typecode, told))
+        return range(place, len(self._line))
 
     def add_row(self, table: str, row: int | str, length: int) -> int:
         """Note a database row; `length` is that of its payload in bytes."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from array import array
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 
 class Strings:
@@ -23,6 +24,11 @@ class Strings:
             number = self._index[text] = len(self._texts)
             self._texts.append(text)
         return number
+
+    def add_all(self, texts: Sequence[str]) -> list[int]:
+        """The number of each text."""
+        known = map(self._index.get, texts)
+        return [self.add(text) if number is None else number for number, text in zip(known, texts, strict=True)]
 
     def __getitem__(self, number: int) -> str:
         return self._texts[number]
@@ -43,6 +49,14 @@ class Texts:
         self._bytes += text.encode("utf-8", "surrogatepass")
         self._ends.append(len(self._bytes))
         return len(self._ends) - 1
+
+    def add_all(self, texts: Iterable[str]) -> range:
+        """Keep texts; returns their numbers."""
+        first, end = len(self._ends), len(self._bytes)
+        told = [text.encode("utf-8", "surrogatepass") for text in texts]
+        self._bytes += b"".join(told)
+        self._ends.extend(islice(accumulate(map(len, told), initial=end), 1, None))
+        return range(first, len(self._ends))
 
     def __getitem__(self, number: int) -> str:
         begin = self._ends[number - 1] if number > 0 else 0

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from forensics.core.jsonvalue import text_of
 from forensics.core.trace import NOWHERE
 
 if TYPE_CHECKING:
-    import msgspec
+    from collections.abc import Sequence
 
 LAST = 2**63 - 1
 """What a column of times can hold: the year 2262."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_SPELLING = bytes(ord("0") if value in b"0123456789" else value for value in range(256))
+_ISO = re.compile(rb'"0000-00-00T00:00:00(?:\.0{1,6})?(?:Z|[+-]00:00)"')
+_moments = msgspec.json.Decoder(list[datetime]).decode
 _SCALES = ((10**17, 1), (10**14, 10**3), (10**11, 10**6), (0, 10**9))
 
 
@@ -25,6 +32,22 @@ def nanoseconds(raw: msgspec.Raw | None) -> int:
         return NOWHERE
     data = bytes(raw)
     return from_text(text_of(raw)) if data[:1] == b'"' else from_number(data)
+
+
+def all_nanoseconds(raws: Sequence[msgspec.Raw]) -> list[int]:
+    """The same of each of many, at once where they are spelled alike in ISO 8601, as those of one log mostly are."""
+    if not raws:
+        return []
+    told = b",".join(raws)
+    spelling = told.translate(_SPELLING)
+    first = spelling[: spelling.find(b",")] if len(raws) > 1 else spelling
+    if _ISO.fullmatch(first) is None or spelling != b",".join([first] * len(raws)):
+        return list(map(nanoseconds, raws))
+    try:
+        found = [(moment - _EPOCH) // _MICROSECOND * 1_000 for moment in _moments(b"[" + told + b"]")]
+    except msgspec.DecodeError:  # a day or an hour that is none
+        return list(map(nanoseconds, raws))
+    return found if min(found) >= 0 and max(found) <= LAST else list(map(nanoseconds, raws))
 
 
 def from_text(text: str) -> int:

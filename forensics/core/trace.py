@@ -130,6 +130,15 @@ class Trace:
         self.at.append(at)
         return self.payload.add(payload, numbers[_PLACE])
 
+    def add_steps(self, columns: Sequence[Sequence[int]], at: Sequence[int]) -> None:
+        """Add steps while the trace is built, by their columns from `kind` to `parent` without `at`; their payloads are
+        added beside it.
+        """
+        self.close()
+        for column, told in zip(self._columns, columns, strict=True):
+            column.extend(array(column.typecode, told))
+        self.at.extend(array("q", at))
+
     def place_of(self, row: int) -> int:
         """The place of a step, while the trace is built too."""
         return self.place[row] if row < len(self.place) else self._numbers(row)[_PLACE]
@@ -149,7 +158,7 @@ class Trace:
         """Part the steps that were added into columns: adding a row at a time costs a third of adding to each column.
         (The columns are whole when the trace is.)
         """
-        for at, column in enumerate(self._columns):
+        for at, column in enumerate(self._columns if self._steps else ()):
             column.extend(array(column.typecode, self._steps[at::_STEP]))
         self._steps = array("i")
 

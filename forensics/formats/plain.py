@@ -27,13 +27,25 @@ from forensics.formats.shared.fields import (
     says_each_key_once,
     text,
 )
-from forensics.formats.shared.line_fields import lines_with_fields
+from forensics.formats.shared.line_fields import blocks_of_lines
 from forensics.formats.shared.lines import bad_line, line_at
 from forensics.formats.shared.messages.answers import Answer, read_answer
 from forensics.formats.shared.messages.draft import UNSETTLED
 from forensics.formats.shared.messages.telling import doubts_of, tell
 from forensics.formats.shared.messages.vocabulary import parse_message
-from forensics.formats.shared.plain_records import TRACE_NAMES, Plans, Record, damage_of, kind_of, may_be_calls
+from forensics.formats.shared.plain_records import (
+    DENIED,
+    FAILED,
+    STEP_KINDS,
+    TRACE_NAMES,
+    Plans,
+    Record,
+    damage_of,
+    kind_of,
+    may_be_calls,
+)
+from forensics.formats.shared.plain_shapes import Shapes
+from forensics.formats.shared.plain_stretches import Records, read_at_once
 from forensics.formats.shared.wholeness import (
     arguments_damage,
     cut_short,
@@ -50,6 +62,7 @@ if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder
     from forensics.core.trace import Payload
     from forensics.formats.shared.fields import Fields
+    from forensics.formats.shared.line_fields import Block
     from forensics.formats.shared.lines import Line, Span
     from forensics.formats.shared.reader import Look
     from forensics.formats.shared.source import Source
@@ -62,21 +75,12 @@ RERUN = "the schemas, the model's settings, and what its prompts held beyond the
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 
-_STEP_KINDS = {
-    "user": StepKind.USER,
-    "system": StepKind.SYSTEM,
-    "approval_request": StepKind.APPROVAL_REQUEST,
-    "approval": StepKind.APPROVAL,
-    "error": StepKind.ERROR,
-    "handoff": StepKind.HANDOFF,
-    "guardrail": StepKind.GUARDRAIL,
-}
 _WHOLE_RECORD = frozenset({"approval_request", "approval", "handoff", "guardrail"})
 _TELLING = frozenset({"call", "result", "approval", "approval_request"})
 _FOREIGN = frozenset({"jsonrpc", "parentUuid", "payload", "request", "object", "data", "sessionId", "message"})
-_DENIED = frozenset({"denied", "rejected", "cancelled", "canceled", "refused"})
-_FAILED = frozenset({"error", "failed", "failure"})
 _HOLDERS = (b"{", b"[")
+_ONLY = "trace-0"  # the run of a log that names none
+_FEW = 4  # records that are told one by one
 _TWO_WAYS = "a record can be read in two ways: a key stands twice in it"
 
 
@@ -92,8 +96,8 @@ def sniff(look: Look) -> int:
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Walk the log line by line. Never raises: what can't be read is a bad line."""
     log = _Log(build)
-    for span, fields in lines_with_fields(source):
-        log.line(source, span, fields)
+    for block in blocks_of_lines(source):
+        log.block(source, block)
     log.close()
 
 
@@ -103,12 +107,53 @@ class _Log:
     def __init__(self, build: EvidenceBuilder) -> None:
         self.build = build
         self.plans = Plans()
+        self.shapes = Shapes(self.plans)
         self.to_call: list[tuple[TraceBuilder, int, Spot]] = []
 
-    def line(self, source: Source, span: Span, fields: Fields | None) -> None:
-        self.build.counts.lines += 1
-        number, start, end = span
-        place = self.build.places.add(line=number, offset=start, length=end - start)
+    def block(self, source: Source, block: Block) -> None:
+        """Tell a block of lines: what is usual in it at once, and the rest line by line."""
+        self.build.counts.lines += len(block.numbers)
+        places = self.build.places.add_lines(block.numbers, block.starts, block.lengths)
+        for span, fields, place in zip(block.spans(), block.mixed, places, strict=False):
+            self.line(source, span, fields, place)
+        if block.fields:
+            shapes = self.shapes.of(block.fields)
+            self.records(Records(shapes, block.fields, block.texts, block.starts, places, block.is_compact))
+
+    def records(self, records: Records) -> None:
+        """Tell records one of which may be of no usual shape."""
+        for usual, part in records.parted():
+            if usual:
+                self.stretch(part)
+            else:
+                self.one_by_one(part)
+
+    def stretch(self, records: Records) -> None:
+        """Tell records of usual shapes at once, or in halves where more is to be said of one of them."""
+        size = len(records.fields)
+        if size < _FEW:
+            self.one_by_one(records)
+        elif not self.at_once(records):
+            self.stretch(records.part(0, size // 2))
+            self.stretch(records.part(size // 2, size))
+
+    def at_once(self, records: Records) -> bool:
+        """Tell records of usual shapes at once; returns False, and tells nothing, where more is to be said of one."""
+        read = read_at_once(records)
+        if read is None:
+            return False
+        trace, stretch = read
+        builder = self.build.trace(trace or _ONLY)
+        told = builder.tell_at_once(builder.lane("", records.agent()), stretch)
+        self.build.counts.records += len(records.fields) if told else 0
+        return told
+
+    def one_by_one(self, records: Records) -> None:
+        for place, fields in zip(records.places, records.fields, strict=True):
+            self.record(place, fields)
+
+    def line(self, source: Source, span: Span, fields: Fields | None, place: int) -> None:
+        """Tell one line."""
         if fields:
             self.record(place, fields)
         else:
@@ -135,7 +180,7 @@ class _Log:
         self.build.counts.records += 1
         plan = self.plans.of(fields)
         trace, agent, at = plan["trace"], plan["agent"], plan["at"]
-        builder = self.build.trace((text(fields, *trace) if trace else "") or "trace-0")
+        builder = self.build.trace((text(fields, *trace) if trace else "") or _ONLY)
         lane = builder.lane("", text(fields, *agent) if agent else "")
         spot = Spot(place, "", nanoseconds(present(fields, *at)) if at else NOWHERE)
         record = Record(fields, plan, kind_of(fields), spot, builder, lane, tainted)
@@ -248,8 +293,8 @@ class _Log:
             record.text("result_tool"),
             payload,
             record.spot,
-            failed=error is not None or status in _FAILED or is_true(record.fields, *record.plan["failed"]),
-            denied=status in _DENIED,
+            failed=error is not None or status in FAILED or is_true(record.fields, *record.plan["failed"]),
+            denied=status in DENIED,
             unsettled=status in UNSETTLED,
             tainted=damage,
         )
@@ -332,7 +377,7 @@ class _Log:
         record.builder.step(StepKind.OTHER, record.spot, name=name, agent=record.lane.agent, payload=record.whole())
 
     def _step(self, record: Record, payload: Payload) -> None:
-        kind = _STEP_KINDS[record.kind]
+        kind = STEP_KINDS[record.kind]
         record.builder.step(kind, record.spot, name=record.text("name"), agent=record.lane.agent, payload=payload)
 
     # keys that stand twice ---------------------------------------------------------------------------------------
@@ -391,8 +436,8 @@ def _doubt(record: Record, *doubts: Doubt) -> None:
 
 
 _MEMORY_STATUS = {
-    **dict.fromkeys(_FAILED, "error"),
-    **dict.fromkeys(_DENIED, "denied"),
+    **dict.fromkeys(FAILED, "error"),
+    **dict.fromkeys(DENIED, "denied"),
     **dict.fromkeys(UNSETTLED, "unsettled"),
 }
 _Tell = Callable[[_Log, Record], None]

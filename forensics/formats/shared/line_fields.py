@@ -1,57 +1,159 @@
 """Which fields has each line? Blocks of lines are decoded at once where that provably says what line by line would.
 
-The decoder takes objects that follow each other, wherever their lines end, so nothing is taken from a block but what,
-written again, is the very text of the line: then it stands on that line and no key stands twice in it. The payloads of
-a block are views into one view, which for a log of many lines saves hundreds of bytes a line.
+The decoder takes objects that follow each other, wherever their lines end. So a block is taken as it was decoded only
+where each of its line ends stands between two objects, and where what was decoded is the block itself, written again,
+or has as many quotes: then each object stands on its line and no key stands twice in it. The payloads of a block are
+views into its bytes, which for a log of many lines saves hundreds of bytes a line.
 """
 
 from __future__ import annotations
 
-from itertools import islice
+from collections.abc import Sequence
+from itertools import accumulate, chain, islice, repeat
+from operator import add, sub
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.core.limits import limits
 from forensics.formats.shared.fields import Fields
-from forensics.formats.shared.lines import spans
+from forensics.formats.shared.lines import Span, plain_start, spans_between
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from forensics.formats.shared.lines import Span
     from forensics.formats.shared.source import Source
 
-_BLOCK = 256  # lines
-_LARGEST = 1 << 20  # bytes of a block; larger ones are told line by line
+_BLOCK = 1 << 18  # bytes, and what is left of the last line
+_LARGEST = 1 << 20  # bytes; a block that its last line makes longer is told line by line
+_SMALLEST = 1 << 12  # bytes; a block in which something is odd is halved down to this
+_TOGETHER = 256  # lines that are decoded together where each of them is looked at
 
 _lines = msgspec.json.Decoder(Fields).decode_lines
-_encode = msgspec.json.Encoder().encode
+_write_lines = msgspec.json.Encoder().encode_lines
+_write = msgspec.json.Encoder().encode
 
 
-def lines_with_fields(source: Source) -> Iterator[tuple[Span, Fields | None]]:
-    """Each line that is not blank, with its fields; None for one that has to be looked at by itself: no object, one
-    that is spelled with blanks, or in which a key stands twice.
+class Block(msgspec.Struct, frozen=True, gc=False):
+    """Lines that follow each other, blank ones left out: their numbers, where each begins, and its length.
+
+    `fields` are those of each where every line is an object that says each key once; then `texts` are the bytes of
+    each, and `is_compact` says that these are the fields written without a blank between them. `mixed` are the fields
+    of each in any other block; None for a line that has to be looked at by itself.
     """
-    told = spans(source)
-    while block := list(islice(told, _BLOCK)):
-        found = _decoded(source.data, block)
-        if len(found) != len(block):
-            yield from ((span, None) for span in block)
-            continue
-        for span, fields in zip(block, found, strict=True):
-            same = _is_spelled(source.data, span, fields)
-            yield span, fields if same else None
+
+    numbers: Sequence[int]
+    starts: list[int]
+    lengths: list[int]
+    fields: list[Fields] = []
+    texts: list[bytes] = []
+    is_compact: bool = False
+    mixed: Sequence[Fields | None] = ()
+
+    def spans(self) -> Iterator[Span]:
+        """Where the lines stand."""
+        return zip(self.numbers, self.starts, map(add, self.starts, self.lengths), strict=True)
 
 
-def _decoded(data: memoryview, block: list[Span]) -> list[Fields]:
-    """The objects of a block, none where the first line is not one that can be told so, or anything is wrong."""
-    _, start, end = block[0]
-    _, _, last = block[-1]
+def blocks_of_lines(source: Source) -> Iterator[Block]:
+    """The lines that are not blank, in order. Raises LimitExceededError for one that is too long."""
+    data, size = source.data, len(source.data)
+    start, number = plain_start(source), 1
+    while start < size:
+        found = source.find(b"\n", min(start + _BLOCK, size))
+        end = size if found < 0 else found + 1
+        if end - start > min(_LARGEST, limits().line):
+            yield from _one_by_one(source, start, end, number)
+            number += _line_ends(source, start, end)
+        elif (whole := _whole(text := bytes(data[start:end]), start, number)) is not None:
+            yield whole
+            number += len(whole.numbers)
+        else:
+            yield from _halves(source, text, start, number)
+            number += text.count(b"\n")
+        start = end
+
+
+def _line_ends(source: Source, start: int, end: int) -> int:
+    """How many lines end there, where they are too long to be copied."""
+    count = 0
+    while 0 <= (found := source.find(b"\n", start)) < end:
+        start = found + 1
+        count += 1
+    return count
+
+
+def _halves(source: Source, text: bytes, start: int, number: int) -> Iterator[Block]:
+    """The lines of a text that is no whole block, in blocks that leave what is odd in it to a small one."""
+    middle = text.find(b"\n", len(text) // 2) + 1
+    if len(text) <= _SMALLEST or not 0 < middle < len(text):
+        yield from _one_by_one(source, start, start + len(text), number)
+        return
+    after = number + text.count(b"\n", 0, middle)
+    for half, begin, first in ((text[:middle], start, number), (text[middle:], start + middle, after)):
+        whole = _whole(half, begin, first)
+        yield from _halves(source, half, begin, first) if whole is None else (whole,)
+
+
+def _whole(text: bytes, start: int, number: int) -> Block | None:
+    """The block of a text in which each line is one object that says each key once."""
+    texts = text.split(b"\n")
+    if not texts[-1]:
+        texts.pop()
+    try:
+        found = _lines(text)
+        written = _write_lines(found)
+    except (msgspec.DecodeError, UnicodeDecodeError, UnicodeEncodeError, RecursionError):
+        return None
+    if len(found) != len(texts):
+        return None
+    is_compact = written == text or written == text + b"\n"
+    if not is_compact and not (_stands_apart(text, len(texts)) and _has_all_quotes(text, written, found)):
+        return None
+    lengths = list(map(len, texts))
+    starts = list(accumulate([length + 1 for length in lengths], initial=start))[:-1]
+    return Block(range(number, number + len(texts)), starts, lengths, found, texts, is_compact)
+
+
+def _stands_apart(text: bytes, lines: int) -> bool:
+    """Whether each line end stands between two objects."""
+    return text.startswith(b"{") and text.endswith((b"}", b"}\n")) and text.count(b"}\n{") == lines - 1
+
+
+def _has_all_quotes(text: bytes, written: bytes, found: list[Fields]) -> bool:
+    """Whether no member was dropped: each has quotes, and none is written with more than it had unless its key holds
+    one.
+    """
+    return text.count(b'"') == written.count(b'"') and not any('"' in key for key in set(chain.from_iterable(found)))
+
+
+def _one_by_one(source: Source, start: int, end: int, number: int) -> Iterator[Block]:
+    """The lines that stand there, of which each is looked at."""
+    told = spans_between(source, start, end, number)
+    while spans := list(islice(told, _TOGETHER)):
+        numbers, starts, ends = map(list, zip(*spans, strict=True))
+        lengths = list(map(sub, ends, starts))
+        yield Block(numbers, starts, lengths, mixed=_looked_at(source.data, spans))
+
+
+def _looked_at(data: memoryview, spans: list[Span]) -> list[Fields | None]:
+    """The fields of each line; None for one that is spelled with blanks, or that may be anything else."""
+    found = _decoded(data, spans)
+    if len(found) != len(spans):
+        return [None] * len(spans)
+    same = map(_is_spelled, repeat(data), spans, found)
+    return [fields if is_it else None for fields, is_it in zip(found, same, strict=True)]
+
+
+def _decoded(data: memoryview, spans: list[Span]) -> list[Fields]:
+    """The objects of some lines, none where the first line is not one that can be told so, or anything is wrong."""
+    _, start, end = spans[0]
+    _, _, last = spans[-1]
     if last - start > _LARGEST:
         return []
     try:
         first = _lines(data[start:end])
-        return _lines(data[start:last]) if len(first) == 1 and _is_spelled(data, block[0], first[0]) else []
+        return _lines(data[start:last]) if len(first) == 1 and _is_spelled(data, spans[0], first[0]) else []
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
 
@@ -60,6 +162,6 @@ def _is_spelled(data: memoryview, span: Span, fields: Fields) -> bool:
     """Whether a line is these fields, written without blanks."""
     _, start, end = span
     try:
-        return _encode(fields) == bytes(data[start:end])
+        return _write(fields) == bytes(data[start:end])
     except UnicodeEncodeError:  # a key with a lone surrogate
         return False

@@ -6,6 +6,7 @@ before the newline is stripped, a byte order mark at the start is passed over.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -55,18 +56,24 @@ def line_at(source: Source, span: Span) -> Line:
 
 def spans(source: Source) -> Iterator[Span]:
     """Where the lines stand that `lines` gives."""
-    data, size, find = source.data, len(source.data), source.find
-    position, number, longest = plain_start(source), 0, limits().line
-    while position < size:
+    return spans_between(source, plain_start(source), len(source.data), 1)
+
+
+def spans_between(source: Source, position: int, stop: int, number: int) -> Iterator[Span]:
+    """The same of the lines between two offsets, the first of which is that of line `number`; the second ends a line or
+    the evidence.
+    """
+    data, find, longest = source.data, source.find, limits().line
+    for count in itertools.count(number):
+        if position >= stop:
+            return
         end = find(b"\n", position)
-        if end < 0:
-            end = size
-        number += 1
+        end = stop if not 0 <= end < stop else end
         if end - position > longest:
-            raise exceeded("line", f"line {number} of {source.name} has {end - position} bytes")
-        stop = end - 1 if end > position and data[end - 1] == _RETURN else end
-        if stop > position and (data[position] not in _BLANK or bytes(data[position:stop]).strip(_BLANK)):
-            yield number, position, stop
+            raise exceeded("line", f"line {count} of {source.name} has {end - position} bytes")
+        close = end - 1 if end > position and data[end - 1] == _RETURN else end
+        if close > position and (data[position] not in _BLANK or bytes(data[position:close]).strip(_BLANK)):
+            yield count, position, close
         position = end + 1
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from forensics.core.build import Lane, Spot, TraceBuilder
 from forensics.core.jsonvalue import text_of
+from forensics.core.trace import StepKind
 from forensics.formats.shared.fields import (
     Fields,
     as_object,
@@ -42,7 +43,7 @@ _TYPES = {
     "error": "error", "handoff": "handoff", "hand_off": "handoff", "guardrail": "guardrail", "memory": "memory",
     "rerun": "rerun", "final_output": "output",
 }  # fmt: skip
-_LONGEST_TYPE = 80
+LONGEST_TYPE = 80
 _SOUNDS_LIKE_A_CALL = re.compile(
     r"(?:^|_)(?:tool|function|mcp|action|command|agent|api)_"
     r"(?:call|use|result|output|response|exec\w*|invo\w*|start|end|request)s?$"
@@ -87,6 +88,17 @@ _FOUND_BY = frozenset(
     for role in ("at", "trace", "agent", "server", "status", "error", "name", "type", "own_id", "result_id", "answer")
     for name in _ROLES[role]
 )
+FAILED = frozenset({"error", "failed", "failure"})
+DENIED = frozenset({"denied", "rejected", "cancelled", "canceled", "refused"})
+STEP_KINDS = {
+    "user": StepKind.USER,
+    "system": StepKind.SYSTEM,
+    "approval_request": StepKind.APPROVAL_REQUEST,
+    "approval": StepKind.APPROVAL,
+    "error": StepKind.ERROR,
+    "handoff": StepKind.HANDOFF,
+    "guardrail": StepKind.GUARDRAIL,
+}
 _READ = frozenset(
     name
     for role in ("type", "model_text", "model_body", "model_calls", "model_tool", "arguments")
@@ -101,7 +113,7 @@ TRACE_NAMES = frozenset(_ROLES["trace"])
 _BOOKKEEPING = TRACE_NAMES | frozenset(_ROLES["at"]) | {"seq"}
 _A_CALL, _A_SPOKEN_CALL = "is taken for a call", "is taken for a call, though somebody says it"
 _PLANS = 4096
-_NULL = msgspec.Raw(b"null")
+NULL = msgspec.Raw(b"null")
 
 Plan = dict[str, tuple[str, ...]]
 
@@ -119,7 +131,7 @@ def kind_of(fields: Fields) -> str:
 @lru_cache(maxsize=1024)
 def _kind_named(raw: bytes) -> str:
     """The kind that a type stands for, however it is spelled: `toolCall`, `tool-call`, `TOOL_CALL`."""
-    if raw[:1] != b'"' or len(raw) > _LONGEST_TYPE:
+    if raw[:1] != b'"' or len(raw) > LONGEST_TYPE:
         return ""
     named = text_of(msgspec.Raw(raw))
     return _TYPES.get(spelled(named)) or _TYPES.get(spelled(named.lower()), "")
@@ -170,7 +182,7 @@ class Record(msgspec.Struct, gc=False):
         """The first field of that role that is there and not null."""
         for name in self.plan[role]:
             raw = self.fields[name]
-            if raw != _NULL:
+            if raw != NULL:
                 return raw
         return None
 
@@ -207,19 +219,29 @@ class Record(msgspec.Struct, gc=False):
         """Whether a record of an unknown type may be a call or its result: by its keys, its name, or what it holds."""
         return (
             _A_CALL in self.plan
-            or _SOUNDS_LIKE_A_CALL.search(spelled(self.text("type")[:_LONGEST_TYPE])) is not None
+            or _SOUNDS_LIKE_A_CALL.search(spelled(self.text("type")[:LONGEST_TYPE])) is not None
             or holds_a_call(self.whole())
         )
 
     @property
     def is_said_with_a_call(self) -> bool:
         """Whether what a person or the system said has the keys of a call."""
-        return _A_SPOKEN_CALL in self.plan
+        return is_said_with_a_call(self.plan)
 
     @property
     def names_arguments(self) -> bool:
         """Whether it has arguments by a name that means nothing else."""
-        return bool(self.plan["arguments"]) and self.plan["arguments"] != ("input",)
+        return names_arguments(self.plan)
+
+
+def names_arguments(plan: Plan) -> bool:
+    """Whether a record has arguments by a name that means nothing else."""
+    return bool(plan["arguments"]) and plan["arguments"] != ("input",)
+
+
+def is_said_with_a_call(plan: Plan) -> bool:
+    """Whether a record of what somebody says has the keys of a call."""
+    return _A_SPOKEN_CALL in plan
 
 
 def damage_of(fields: Fields, flags: tuple[str, ...]) -> str | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from forensics.core.jsonvalue import decode, text_of, texts_of, value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from forensics.core.trace import Payload
 
@@ -37,6 +37,7 @@ _MARK = (
 )
 _IS_MARK = re.compile(rf"\s*{_MARK}\s*", re.IGNORECASE)
 _WORTH_A_LOOK = re.compile(rb'"(?:[*\[<(_]|(?<=\A"))')  # a text that opens as a mark does, or nothing but a text
+_WORTH_A_LOOK_IN_LINES = (b'"*', b'"[', b'"<', b'"(', b'"_', b'\n"')  # the same of many texts, each behind a line end
 _ANY_MARK = re.compile(rb"\*{3}[a-z_ ]{1,20}\*{3}|__redacted__|[\[<](?:redacted|masked)\b", re.IGNORECASE)
 _LONGEST_MARK = 80
 _OPENS_MARK = (b"*", b"_", b"[", b"<", b"(", b" ", b"\\")
@@ -84,6 +85,17 @@ def arguments_damage(payload: Payload, *, freeform: bool = False) -> str | None:
     if not _BEGINS_AS_JSON.match(said):
         return None
     return TRUNCATED if decode(said.encode("utf-8", "surrogatepass")).error is not None else None
+
+
+def any_arguments_damaged(payloads: Sequence[Payload]) -> bool:
+    """Whether one of these arguments lost something."""
+    told = b"\n".join((b"", *payloads))
+    return any(mark in told for mark in _WORTH_A_LOOK_IN_LINES) and any(map(arguments_damage, payloads))
+
+
+def any_result_damaged(payloads: Iterable[Payload]) -> bool:
+    """Whether one of these results lost something."""
+    return any(result_damage(payload) for payload in payloads if len(payload) <= _LONGEST_MARK)
 
 
 def result_damage(payload: Payload) -> str | None:

@@ -12,7 +12,7 @@ from forensics.core.lanes import RowsBy
 from forensics.core.payloads import Payloads
 from forensics.core.places import Places
 from forensics.core.spool import Spool
-from forensics.core.strings import Texts
+from forensics.core.strings import Strings, Texts
 from forensics.core.trace import Absence, Boundary, Call, Outcome, StepKind, Trace, Witness
 
 RECORD = b'{"args":{"id":"pg_8812"},"text":"pg_8812"}'
@@ -243,3 +243,16 @@ def test_a_spooled_payload_comes_back_from_the_file_too() -> None:
     assert list(payloads) == told
     assert list(payloads.texts()) == [bytes(one) for one in told]
     assert payloads.spooled == len(told)
+
+
+def test_texts_that_are_added_at_once_are_kept_as_one_by_one() -> None:
+    told = ["a", "", "\u00e9\ud800", "a"]
+    one_by_one, at_once = Texts(), Texts()
+    for texts in (one_by_one, at_once):
+        texts.add("before")
+    assert [one_by_one.add(text) for text in told] == list(at_once.add_all(told))
+    assert [at_once[number] for number in range(5)] == ["before", *told]
+    shared = Strings()
+    shared.add("a")
+    assert [shared[number] for number in shared.add_all(told)] == told
+    assert len(set(shared.add_all(told))) == 3

@@ -1,0 +1,147 @@
+"""What do the records of a plain log say that are told at once, in columns?
+
+Records of one shape are read column by column; then the columns of all shapes are dealt out in the order of the lines.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate, groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.stretches import Stretch
+from forensics.core.times import all_nanoseconds
+from forensics.core.trace import NOWHERE
+from forensics.formats.shared.fields import Fields, text
+from forensics.formats.shared.plain_shapes import BY_ITSELF, Group, Part, Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from forensics.core.trace import Payload
+
+
+class Records(msgspec.Struct, frozen=True, gc=False):
+    """Records that follow each other, one a line: their shapes and fields, and the bytes of each, where they begin in
+    the evidence, and their places.
+    """
+
+    shapes: list[Shape]
+    fields: list[Fields]
+    texts: list[bytes]
+    offsets: list[int]
+    places: range
+    are_compact: bool
+
+    def parted(self) -> Iterator[tuple[bool, Records]]:
+        """Those of usual shapes that follow each other, and those between them; whether they are usual stands first."""
+        end = 0
+        if BY_ITSELF not in self.shapes:
+            yield True, self
+            return
+        for usual, run in groupby(self.shapes, lambda shape: shape is not BY_ITSELF):
+            begin, end = end, end + sum(1 for _ in run)
+            yield usual, self.part(begin, end)
+
+    def part(self, begin: int, end: int) -> Records:
+        """Some of them."""
+        one = slice(begin, end)
+        columns = (self.shapes[one], self.fields[one], self.texts[one], self.offsets[one], self.places[one])
+        return Records(*columns, self.are_compact)
+
+    def agent(self) -> str:
+        """The agent that the first of them names."""
+        return text(self.fields[0], *self.shapes[0].plan["agent"])
+
+
+class _Columns:
+    """The columns of a stretch while they are filled, group by group; `order` says which entry is each step's."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+        self._firsts = list(accumulate((len(shape.parts) for shape in records.shapes), initial=0))
+        self._order = [NOWHERE] * self._firsts.pop()
+        self._kinds = bytearray()
+        self._names: list[str] = []
+        self._ids: list[str] = []
+        self._places: list[int] = []
+        self._times: list[int] = []
+        self._offsets: list[int] = []
+        self._lengths: list[int] = []
+
+    def fill(self, shape: Shape, group: Group, at: list[int]) -> None:
+        """Fill in the steps of a group of records, which stand at these positions."""
+        times, places = _times(shape, group), self._records.places
+        for nth, part in enumerate(shape.parts):
+            for entry, row in enumerate(at, len(self._kinds)):
+                self._order[self._firsts[row] + nth] = entry
+            payloads = group.payloads(part.says)
+            self._kinds += bytes([part.kind]) * len(at)
+            self._names += group.texts(part.names)
+            self._ids += _ids(part, group)
+            self._places += [places[row] for row in at]
+            self._times += times
+            self._offsets += self._where(group, part, payloads, at)
+            self._lengths += [0 if payload is None else len(payload) for payload in payloads]
+
+    def _where(self, group: Group, part: Part, payloads: Sequence[Payload | None], at: list[int]) -> list[int]:
+        """Where payloads stand in the evidence: equal bytes in the record are the payload, whichever were meant."""
+        records = self._records
+        starts = [records.offsets[row] for row in at]
+        if records.are_compact and part.says and payloads is group.column(part.says[0]):
+            return [start + before for start, before in zip(starts, group.positions(part.says[0]), strict=True)]
+        told = zip(payloads, starts, [records.texts[row] for row in at], strict=True)
+        return [NOWHERE if payload is None else start + text.find(payload) for payload, start, text in told]
+
+    def dealt_out(self) -> Stretch:
+        """The stretch with its steps in order."""
+        if len(self._order) == 1:
+            return Stretch(
+                bytes(self._kinds), self._names, self._ids, self._places, self._times, self._offsets, self._lengths
+            )
+        pick = itemgetter(*self._order)
+        return Stretch(
+            bytes(pick(self._kinds)),
+            pick(self._names),
+            pick(self._ids),
+            pick(self._places),
+            pick(self._times),
+            pick(self._offsets),
+            pick(self._lengths),
+        )
+
+
+def read_at_once(records: Records) -> tuple[str, Stretch] | None:
+    """The trace that all of some records name ("": none), and their events; None where they name several, or where
+    more is to be said of one of them.
+    """
+    columns = _Columns(records)
+    traces: set[str] = set()
+    for shape, at in _by_shape(records.shapes).items():
+        group = Group([records.fields[row] for row in at])
+        traces.update(group.texts(shape.plan["trace"]))
+        if len(traces) > 1 or not shape.holds(group):
+            return None
+        columns.fill(shape, group, at)
+    return traces.pop(), columns.dealt_out()
+
+
+def _by_shape(shapes: Iterable[Shape]) -> dict[Shape, list[int]]:
+    rows: dict[Shape, list[int]] = {}
+    for row, shape in enumerate(shapes):
+        rows.setdefault(shape, []).append(row)
+    return rows
+
+
+def _times(shape: Shape, group: Group) -> list[int]:
+    told = group.payloads(shape.plan["at"])
+    if None in told:
+        return [NOWHERE if one is None else all_nanoseconds([one])[0] for one in told]
+    return all_nanoseconds([one for one in told if one is not None])
+
+
+def _ids(part: Part, group: Group) -> list[str]:
+    ids = group.texts(part.ids)
+    return [one or own for one, own in zip(ids, group.texts(part.own_ids), strict=True)] if part.own_ids else ids
