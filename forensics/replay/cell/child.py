@@ -51,20 +51,25 @@ def prepare(limits: Limits, place: Place, descriptors: tuple[int, int, int, int]
     _keep_only(descriptors)
     _limit(limits, behind_wall=place.behind_wall)
     if place.behind_wall:
-        _give_up_rights(walled=True)
+        _give_up_rights(None)
     elif place.filtered and sys.platform == "linux":
         with suppress(OSError, KeyError):  # a net below the tripwire, where there is one
-            _give_up_rights(walled=False)
+            _give_up_rights(place.scratch)
     os.write(_SAYING, READY)
     os.close(_SAYING)
 
 
-def _give_up_rights(*, walled: bool) -> None:
+def _give_up_rights(scratch: str | None) -> None:
+    """Behind a wall for good, or this raises. Without one, whose `scratch` folder this is then, as far as it goes."""
     from forensics.replay.cell.wall.kernel import filter_calls, renounce, show_memory
+    from forensics.replay.cell.wall.writes import keep_writes_in
 
-    rules = program(os.uname().machine, os.getpid(), walled=walled)
+    rules = program(os.uname().machine, os.getpid(), walled=scratch is None)
     renounce()
     show_memory()
+    if scratch is not None:
+        with suppress(OSError):  # before Linux 5.13, or where it was left out
+            keep_writes_in(scratch)
     filter_calls(rules)
 
 

@@ -72,8 +72,10 @@ class _Files:
         self._scratch = os.path.join(os.path.realpath(scratch), "")
         self._process = os.getpid()
 
-    def opening(self, path: object, _mode: object, flags: object) -> bool:
-        """Reading, but nothing of another process; writing only in the scratch folder."""
+    def opening(self, path: object, mode: object, flags: object) -> bool:
+        """Reading, but nothing of another process; writing only in the scratch folder. `os.open`, which has no mode,
+        may start from another folder than the working one and does not tell: a name without one is then no place.
+        """
         if isinstance(path, int):
             return True  # a descriptor that the child has already
         plain = _plain(path)
@@ -82,7 +84,7 @@ class _Files:
         place = os.path.realpath(plain)
         if isinstance(flags, int) and not flags & _WRITING:
             return not self._of_another(place)
-        return self._writable(place)
+        return self._writable(place) and (mode is not None or os.path.isabs(plain))
 
     def changing(self, paths: tuple[_Path, ...]) -> Callable[..., bool]:
         """A change of names or attributes, if every path of it lies in the scratch folder."""

@@ -78,6 +78,10 @@ def test_the_watcher_in_there_is_out_of_reach(behind: Try) -> None:
     refused(behind("signal_to_parent"), errno.EPERM)
 
 
+def test_nothing_is_done_to_the_watcher_in_there(behind: Try) -> None:
+    assert behind("acts_on_another", "0").outcome == "did []"
+
+
 def test_the_environment_of_the_parent_is_nowhere(behind: Try, secret: str) -> None:
     assert secret.encode() not in behind("ask_the_environment_of_all").said[0]
 

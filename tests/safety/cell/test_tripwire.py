@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import os
 import socket
+import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from forensics.replay.cell import Level
 from forensics.replay.cell.acts import kind_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
+if sys.platform == "linux":
+    from forensics.replay.cell.wall.kernel import system_call
 
+AGENTS = str(Path(__file__).parent / "agents")
 Try = Any  # the fixture of conftest.py, which can't be imported
 
 ATTEMPTS = {
@@ -89,10 +94,64 @@ def test_the_kernel_refuses_what_gets_around_it(tried: Try, tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-def test_code_that_means_harm_gets_around_it(tried: Try, tmp_path: Path) -> None:
-    """What the tripwire does not promise, kept as a fact. The wall holds the same attempt (test_wall.py)."""
-    assert tried("around_the_hook_to_the_disk", f"{tmp_path}/pipe").went_on
-    assert (tmp_path / "pipe").is_fifo()
+@pytest.mark.skipif(sys.platform != "linux", reason="the filter of system calls is of Linux")
+@pytest.mark.parametrize("whom", ["the watcher", "the parent"])
+def test_the_kernel_lets_nothing_be_done_to_others(whom: str, tried: Try) -> None:
+    """No signal, no limit and no turn on the processor; Python tells of none of these as an act."""
+    refused = tried("acts_on_another", "0" if whom == "the watcher" else str(os.getpid()))
+    assert (refused.outcome, refused.ending.how) == ("did []", "returned")
+
+
+def test_what_a_process_sets_for_itself_is_its_own(tried: Try) -> None:
+    if sys.platform != "linux":
+        pytest.skip("the calls are of Linux")
+    assert tried("own_means").outcome == "did 'so'"
+
+
+def test_the_kernel_refuses_files_of_which_python_tells_nothing(tried: Try, tmp_path: Path) -> None:
+    """Without a wall, where the kernel has Landlock; where it has none, this is what the tripwire does not promise."""
+    files = ["_attached", "_copied", "_log_of_keys", "_special"]
+    refused = ast.literal_eval(tried("files_untold", str(tmp_path)).outcome.removeprefix("did "))
+    made = sorted(file.name for file in tmp_path.iterdir())
+    assert (sorted(refused), made) == ((files, []) if _has_landlock() else ([], files))
+
+
+def test_a_name_below_an_open_folder_is_no_place(tried: Try, tmp_path: Path) -> None:
+    assert tried("write_from_an_open_folder", str(tmp_path)).ending.how == "tripped"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_environment_of_the_parent_is_not_read(tmp_path: Path) -> None:
+    """Of a parent with no more rights than its child, which the kernel lets look into it by itself."""
+    if not _has_landlock():
+        pytest.skip("this kernel has no Landlock")
+    code = (
+        "from forensics.replay.cell import CellPlan, open_cell\n"
+        "from forensics.replay.cell.wall.kernel import renounce\n"
+        "renounce()\n"
+        "plan = CellPlan(target='escapes:environment_of_others', argument=b'sk-of-the-parent', "
+        f"paths=({AGENTS!r},), wall=False)\n"
+        "with open_cell(plan) as cell:\n"
+        "    while (said := cell.channel.receive(20.0)) is not None:\n"
+        "        print(said.decode())\n"
+    )
+    world = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "TMPDIR": str(tmp_path),
+        "MODEL_API_KEY": "sk-of-the-parent",
+    }
+    done = subprocess.run([sys.executable, "-c", code], env=world, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == ["inside", "did []", "went on"], done.stderr
+
+
+def _has_landlock() -> bool:
+    if sys.platform != "linux":
+        return False
+    try:
+        return system_call(444, None, 0, 1) > 0
+    except OSError:
+        return False
 
 
 def test_temporary_files_are_listed_and_removed(tried: Try) -> None:

@@ -139,6 +139,10 @@ def test_a_signal_to_all_reaches_nobody_outside(behind: Try) -> None:
     refused(behind("native:signal_all"), errno.EPERM)
 
 
+def test_nothing_is_done_to_the_first_process_of_the_cell(behind: Try) -> None:
+    assert behind("acts_on_another", "1").outcome == "did []"
+
+
 # -- the kernel
 
 

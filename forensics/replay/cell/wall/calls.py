@@ -1,5 +1,7 @@
 """Which system calls does a child not have? Those that make processes, reach other ones or other address families,
-change mounts and namespaces, hold memory past the limits, or open parts of the kernel that no agent needs.
+change mounts and namespaces, hold memory past the limits, or open parts of the kernel that no agent needs. Of some
+calls only what reaches others is denied: a signal, a limit or a turn on the processor for another process, and a file
+that sends its signals (SIGIO) to one.
 
 The filter is a second line: what it denies, the namespaces and the missing capabilities mostly deny as well. Alone it
 stands before what no namespace separates (AF_VSOCK, sockets of the file system, keyrings, io_uring), and before fork,
@@ -26,7 +28,10 @@ _NUMBERS: dict[str, tuple[int, int | None]] = {
     "pidfd_getfd": (438, 438),
     "pidfd_open": (434, 434),
     "pidfd_send_signal": (424, 424),
+    "migrate_pages": (256, 238),
+    "move_pages": (279, 239),
     "process_madvise": (440, 440),
+    "process_mrelease": (448, 448),
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
     "ptrace": (101, 117),
@@ -104,6 +109,20 @@ _SIGNALS = {
     "rt_tgsigqueueinfo": (297, 240),
     "tgkill": (234, 131),
 }
+_OWN = {  # the first argument names a process; 0 is the caller
+    "prlimit64": (302, 261),
+    "sched_setaffinity": (203, 122),
+    "sched_setattr": (314, 274),
+    "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119),
+}
+_OWN_OF_A_KIND = {  # the first argument says what the second one names, a process by this number
+    "setpriority": ((141, 140), 0),
+    "ioprio_set": ((251, 30), 1),
+}
+_FILE_CONTROL, _DEVICE_CONTROL = (72, 25), (16, 29)
+_OWNERS = (8, 10, 15, 1024)  # F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE
+_DEVICES = (0x8901, 0x8902, 0x5412, 0x541C, 0x540E, 0x5410)  # FIOSETOWN, SIOCSPGRP; TIOCSTI, -LINUX, -SCTTY, -SPGRP
 _THREAD = 0x00010000
 _FILE_SYSTEM = 1  # AF_UNIX
 _FAMILIES = (2, 10, 16)  # AF_INET, AF_INET6, AF_NETLINK: of this network namespace, which holds loopback only
@@ -144,7 +163,11 @@ def program(machine: str, itself: int, *, walled: bool = True) -> bytes:
         *_only_if(_SOCKET[column], _families_only(_FAMILIES if walled else (*_FAMILIES, _FILE_SYSTEM))),
         *_only_if(_SOCKET_PAIR[column], _streams_only()),
         *([] if walled else _only_if(_SEND[column], _connected_only())),
-        *(step for numbers in _SIGNALS.values() for step in _only_if(numbers[column], _itself_only(itself))),
+        *(step for numbers in _SIGNALS.values() for step in _only_if(numbers[column], _process_only(itself))),
+        *(step for numbers in _OWN.values() for step in _only_if(numbers[column], _process_only(0, itself))),
+        *(step for numbers, kind in _OWN_OF_A_KIND.values() for step in _only_if(numbers[column], _of(kind, itself))),
+        *_only_if(_FILE_CONTROL[column], _but(_OWNERS)),
+        *_only_if(_DEVICE_CONTROL[column], _but(_DEVICES)),
         *(step for number in refused for step in _only_if(number, [_return(_ERROR | errno.EPERM)])),
         _return(_ALLOW),
     ]
@@ -198,14 +221,22 @@ def _connected_only() -> list[bytes]:
     ]
 
 
-def _itself_only(itself: int) -> list[bytes]:
-    """A signal to this process, named by its number."""
-    return [
-        _step(_LOAD, _FIRST_ARGUMENT_AT),
-        _step(_EQUAL, itself, 0, 1),
-        _return(_ALLOW),
-        _return(_ERROR | errno.EPERM),
-    ]
+def _process_only(*processes: int, at: int = _FIRST_ARGUMENT_AT) -> list[bytes]:
+    """Done to one of these processes, named by its number."""
+    tests = [step for process in processes for step in (_step(_EQUAL, process, 0, 1), _return(_ALLOW))]
+    return [_step(_LOAD, at), *tests, _return(_ERROR | errno.EPERM)]
+
+
+def _of(kind: int, itself: int) -> list[bytes]:
+    """Done to this process, which the second argument names where the first one says that it names a process."""
+    is_process = [_step(_LOAD, _FIRST_ARGUMENT_AT), _step(_EQUAL, kind, 1, 0), _return(_ERROR | errno.EPERM)]
+    return [*is_process, *_process_only(0, itself, at=_SECOND_ARGUMENT_AT)]
+
+
+def _but(commands: tuple[int, ...]) -> list[bytes]:
+    """Any command but these, in the second argument; the kernel takes its lower half alone."""
+    tests = [step for command in commands for step in (_step(_EQUAL, command, 0, 1), _return(_ERROR | errno.EPERM))]
+    return [_step(_LOAD, _SECOND_ARGUMENT_AT), *tests, _return(_ALLOW)]
 
 
 def _streams_only() -> list[bytes]:

@@ -36,6 +36,15 @@ def _checked(result: int, doing: str) -> None:
         raise OSError(number, f"{doing}: {os.strerror(number)}")
 
 
+def system_call(number: int, *arguments: int | bytes | None) -> int:
+    """Any call, by its number; what it returns. Raises OSError."""
+    given = [ctypes.c_long(one) if isinstance(one, int) else one for one in arguments]
+    result = int(_libc.syscall(ctypes.c_long(number), *given))
+    if result < 0:
+        _checked(result, f"system call {number}")
+    return result
+
+
 def unshare(namespaces: int) -> None:
     """Leave these namespaces for new ones. Raises OSError, as all functions here do."""
     _checked(_libc.unshare(namespaces), "unshare")

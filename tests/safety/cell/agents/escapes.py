@@ -10,8 +10,10 @@ import atexit
 import contextlib
 import importlib.util
 import os
+import signal
 import socket
 import sqlite3
+import struct
 import subprocess
 import sys
 import threading
@@ -459,3 +461,140 @@ def out_by_names(channel: Channel, argument: bytes) -> None:
 def around_the_hook_to_the_disk(channel: Channel, argument: bytes) -> None:
     """Python tells of no event here."""
     attempt(channel, lambda: os.mkfifo(argument.decode()))
+
+
+def _signal_of_a_file(other: int) -> None:
+    """The kernel sends a signal for a file that has something to say, to whoever is named as its owner."""
+    import fcntl
+
+    ours, theirs = socket.socketpair()
+    fcntl.fcntl(ours, fcntl.F_SETOWN, other)
+    fcntl.fcntl(ours, 10, signal.SIGKILL)  # F_SETSIG
+    fcntl.fcntl(ours, fcntl.F_SETFL, fcntl.fcntl(ours, fcntl.F_GETFL) | os.O_ASYNC)
+    theirs.send(b"now")
+
+
+def _owner_of_a_file(other: int) -> None:
+    """The same owner, named by another call."""
+    import fcntl
+
+    fcntl.ioctl(socket.socketpair()[0], 0x8901, struct.pack("i", other))  # FIOSETOWN
+
+
+def _limit(other: int) -> None:
+    import resource
+
+    resource.prlimit(other, resource.RLIMIT_NOFILE, (3, 3))
+
+
+def _turn(other: int) -> None:
+    os.setpriority(os.PRIO_PROCESS, other, 19)
+
+
+def _processor(other: int) -> None:
+    os.sched_setaffinity(other, {0})
+
+
+ON_OTHERS = (_owner_of_a_file, _limit, _turn, _processor, _signal_of_a_file)
+
+
+def acts_on_another(channel: Channel, argument: bytes) -> None:
+    """Everything short of a signal by its name that one process may do to another; 0 is the parent of this one. Tells
+    what was not refused.
+    """
+    other = int(argument) or os.getppid()
+
+    def act() -> list[str]:
+        return [one.__name__ for one in ON_OTHERS if not _is_refused(one, other)]
+
+    attempt(channel, act)
+
+
+def _is_refused(act: Callable[[int], None], other: int) -> bool:
+    try:
+        act(other)
+    except PermissionError:
+        return True
+    return False
+
+
+def own_means(channel: Channel, _argument: bytes) -> None:
+    """Honest: what a process sets for itself."""
+    import resource
+
+    def act() -> str:
+        os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0))
+        os.sched_setaffinity(os.getpid(), os.sched_getaffinity(0))
+        resource.prlimit(0, resource.RLIMIT_CORE, (0, 0))
+        return "so"
+
+    attempt(channel, act)
+
+
+def write_from_an_open_folder(channel: Channel, argument: bytes) -> None:
+    """A name below an open folder, from a working folder in which that name would be fine."""
+    import tempfile
+
+    def act() -> int:
+        os.chdir(tempfile.gettempdir())
+        folder = os.open(argument, os.O_RDONLY | os.O_DIRECTORY)
+        return os.open("file", os.O_WRONLY | os.O_CREAT, 0o600, dir_fd=folder)
+
+    attempt(channel, act)
+
+
+def _special(file: str) -> None:
+    os.mknod(file)
+
+
+def _attached(file: str) -> None:
+    """A database in memory that takes one of the disk in."""
+    memory = sqlite3.connect(":memory:")
+    memory.execute("ATTACH DATABASE ? AS disk", (file,))
+    memory.execute("CREATE TABLE disk.found (it)")
+
+
+def _copied(file: str) -> None:
+    sqlite3.connect(":memory:").execute("VACUUM INTO ?", (file,))
+
+
+def _log_of_keys(file: str) -> None:
+    import ssl
+
+    ssl.create_default_context().keylog_filename = file
+
+
+def files_untold(channel: Channel, argument: bytes) -> None:
+    """Files below a folder, made in ways of which Python tells nothing. Tells which were refused."""
+
+    def act() -> list[str]:
+        made = (_special, _attached, _copied, _log_of_keys)
+        return [one.__name__ for one in made if not _makes(one, f"{argument.decode()}/{one.__name__}")]
+
+    attempt(channel, act)
+
+
+def _makes(act: Callable[[str], None], file: str) -> bool:
+    try:
+        act(file)
+    except (PermissionError, sqlite3.OperationalError):
+        return False
+    return True
+
+
+def environment_of_others(channel: Channel, argument: bytes) -> None:
+    """From the open folder of all processes, by names that do not say where they lie."""
+
+    def act() -> list[str]:
+        folder = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
+        numbers = [path.name for path in Path("/proc").iterdir() if path.name.isdigit()]
+        return [number for number in numbers if argument in _environment(folder, number)]
+
+    attempt(channel, act)
+
+
+def _environment(folder: int, process: str) -> bytes:
+    try:
+        return os.read(os.open(f"{process}/environ", os.O_RDONLY, dir_fd=folder), 1 << 20)
+    except OSError:
+        return b""

@@ -18,6 +18,9 @@ ITSELF = 77
 SIGNALS = {"x86_64": (62, 129, 234, 297), "aarch64": (129, 138, 131, 240)}
 TALK = {"x86_64": (42, 49, 50, 46, 307), "aarch64": (203, 200, 201, 211, 269)}
 SEND = {"x86_64": 44, "aarch64": 206}
+MEANS = {"x86_64": (302, 203, 314, 142, 144), "aarch64": (261, 122, 274, 118, 119)}
+NICE = {"x86_64": {141: 0, 251: 1}, "aarch64": {140: 0, 30: 1}}
+CONTROL = {"x86_64": (72, 16), "aarch64": (25, 29)}
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 THREAD = 0x00010000
 
@@ -66,7 +69,7 @@ def test_a_denied_call_is_an_error_whatever_its_arguments(machine: str) -> None:
 
 def test_other_calls_are_allowed(machine: str) -> None:
     clone, clone3, sock, pair, read = NUMBERS[machine]
-    special = {*denied(machine).values(), *SIGNALS[machine], clone, clone3, sock, pair}
+    special = {*denied(machine).values(), *SIGNALS[machine], *NICE[machine], clone, clone3, sock, pair}
     assert read not in special
     assert {of(machine, number) for number in range(600) if number not in special} == {ALLOW}
 
@@ -102,6 +105,31 @@ def test_signals_go_to_the_process_itself(machine: str) -> None:
     for number in SIGNALS[machine]:
         assert of(machine, number, ITSELF, 9) == ALLOW
         assert {of(machine, number, other, 9) for other in (0, 1, 2, 2**32 - 1, 2**64 - 1)} == {error(errno.EPERM)}
+
+
+@pytest.mark.parametrize("walled", [True, False])
+def test_means_are_those_of_the_process_itself(machine: str, *, walled: bool) -> None:
+    """Limits and turns on the processor: 0 is the caller, and every other number somebody else."""
+    code, architecture = program(machine, ITSELF, walled=walled), ARCHITECTURES[machine]
+    for number in MEANS[machine]:
+        assert {outcome(code, architecture, number, own) for own in (0, ITSELF)} == {ALLOW}
+        assert {outcome(code, architecture, number, one) for one in (1, 2, 2**32 - 1)} == {error(errno.EPERM)}
+    for number, kind in NICE[machine].items():
+        assert {outcome(code, architecture, number, kind, own) for own in (0, ITSELF)} == {ALLOW}
+        assert outcome(code, architecture, number, kind, 1) == error(errno.EPERM)
+        others = {outcome(code, architecture, number, other, 0) for other in range(4) if other != kind}
+        assert others == {error(errno.EPERM)}  # a group of processes, or all of a user
+
+
+@pytest.mark.parametrize("walled", [True, False])
+def test_no_file_sends_its_signals_to_others(machine: str, *, walled: bool) -> None:
+    code, architecture = program(machine, ITSELF, walled=walled), ARCHITECTURES[machine]
+    control, device = CONTROL[machine]
+    denied_of_files = [one for one in range(2000) if outcome(code, architecture, control, 3, one) != ALLOW]
+    assert denied_of_files == [8, 10, 15, 1024]
+    sets = {outcome(code, architecture, device, 3, one) for one in (0x8901, 0x8902, 0x5412, 2**32 + 0x8901)}
+    assert sets == {error(errno.EPERM)}
+    assert {outcome(code, architecture, device, 3, one) for one in (0x5401, 0x5413, 0x541B, 0x5421)} == {ALLOW}
 
 
 def test_another_architecture_ends_the_process(machine: str) -> None:
