@@ -25,6 +25,7 @@ _COMMANDS = {
     "graph": ("forensics.cli.commands.graph", "Draw what led to what, whole or around one step."),
     "explain": ("forensics.cli.commands.explain", "Say why a step happened and what it led to."),
     "report": ("forensics.cli.commands.report", "Write what happened, for people who were not there."),
+    "query": ("forensics.cli.commands.query", "Ask the results of a corpus audit, in SQL."),
     "replay": (
         "forensics.cli.commands.replay",
         "Rerun a cleared run: the record answers, nothing reaches the world.",

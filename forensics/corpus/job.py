@@ -14,7 +14,7 @@ import msgspec
 from forensics import __version__
 from forensics.api import Options, examine_by, exit_code, judges
 from forensics.core.evidence import Severity
-from forensics.corpus.result import Result, result_of
+from forensics.corpus.result import SHAPE, Result, result_of
 from forensics.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Terms(msgspec.Struct, frozen=True):
         """One digest for all that a result depends on beside the evidence."""
         limits = msgspec.json.encode(self.options.limits, order="sorted").decode()
         shown = f"{self.options.input_format} {self.options.redact}"
-        told = (self.rules, self.policy, *self.expired, self.program, shown, limits, str(self.fail_on))
+        told = (self.rules, self.policy, *self.expired, self.program, f"{SHAPE}", shown, limits, str(self.fail_on))
         return hashlib.sha256("\n".join(told).encode()).hexdigest()
 
 
@@ -69,5 +69,6 @@ def audit_batch(units: Sequence[Unit], terms: Terms) -> list[Result]:
     out = []
     for unit in units:
         examination = examine_by(unit, terms.options, by)
-        out.append(result_of(examination.audit(), exit_code(examination, terms.fail_on)))
+        traces = (analysis.trace for analysis in examination.analyses)
+        out.append(result_of(examination.audit(), traces, exit_code(examination, terms.fail_on)))
     return out

@@ -34,7 +34,7 @@ from forensics.errors import ConfigurationError, ReportError
 from forensics.formats.places import found_places, is_folder, is_there
 from forensics.formats.shared.source import STDIN
 from forensics.report.compose import policy_name, program
-from forensics.report.corpus_documents import CORPUS, CorpusDocument
+from forensics.report.corpus_documents import CORPUS, CorpusDocument, CorpusFile
 from forensics.report.documents import Digest
 from forensics.report.jsonout import json_bytes
 from forensics.report.outputs import check_outputs, write_output
@@ -225,6 +225,8 @@ def _results(ledger: Ledger, places: Sequence[Place], groups: Sequence[Unit]) ->
 def _written(
     into: Path, results: Iterator[tuple[Unit, Result]], corpus: Corpus, told: Mapping[str, int]
 ) -> CorpusDocument:
+    """Rows and sums. What sums there are of an earlier run go first: rows that are half new have none."""
+    (into / SUMMARY).unlink(missing_ok=True)
     summary, files, findings = Summary(), Shards(into, "files"), Shards(into, "findings")
     for unit, result in results:
         names = [spell_surrogates(name) for _, name in unit]
@@ -249,12 +251,12 @@ def _written(
     return document
 
 
-def _file_row(names: list[str], result: Result) -> dict[str, object]:
-    return {
-        "files": names,
-        "status": result.status,
-        "exit_code": result.exit_code,
-        "evidence": result.evidence,
-        "traces": result.traces,
-        "findings": len(result.findings),
-    }
+def _file_row(names: list[str], result: Result) -> CorpusFile:
+    return CorpusFile(
+        files=names,
+        status=result.status,
+        exit_code=result.exit_code,
+        evidence=result.evidence,
+        traces=result.traces,
+        findings=len(result.findings),
+    )

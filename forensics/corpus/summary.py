@@ -11,7 +11,8 @@ from forensics.report.corpus_documents import CorpusCounts, CorpusFindingRow, Co
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from forensics.corpus.result import CorpusTool, CorpusTrace, Result
+    from forensics.corpus.result import Result
+    from forensics.report.corpus_documents import CorpusTool, CorpusTrace
 
 _Tool = tuple[str, str, str, str]
 

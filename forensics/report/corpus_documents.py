@@ -1,12 +1,12 @@
-"""Which fields has the document of an audited corpus? Sums over all its traces; the rows stand in files beside it."""
+"""Which fields has an audited corpus? The sums over all its traces, and the rows that stand in files beside them."""
 
 from __future__ import annotations
 
 import msgspec
 
-from forensics.report.documents import Digest, Document, PolicyName, Program
+from forensics.report.documents import Digest, Document, EvidenceRow, FindingRow, PolicyName, Program
 
-CORPUS = "forensics/corpus/v1"
+CORPUS = "forensics/corpus/v2"
 
 
 class Tally(Document, frozen=True):
@@ -81,4 +81,90 @@ class CorpusDocument(msgspec.Struct, frozen=True, kw_only=True):
     found: list[str]
 
 
-CORPUS_DOCUMENTS = {"corpus": CorpusDocument}
+# the rows -------------------------------------------------------------------------------------------------------------
+
+
+class CorpusBasis(Document, frozen=True):
+    """One piece of evidence that decides an axis of a tool: its kind, a sentence, and the rule, if one said it."""
+
+    source: str
+    says: str
+    rule: str | None = None
+
+
+class CorpusTool(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "class"}):
+    """One tool of one trace: its class, what that rests on, how often it was called, and which reasons to refuse name
+    it. `basis` holds the first pieces of evidence that decide its effect or its result.
+    """
+
+    name: str
+    server: str | None
+    class_: str
+    labels: list[str]
+    effect: str
+    result: str
+    scope: str
+    rests_on: str
+    basis: list[CorpusBasis]
+    calls: int
+    reasons: list[str]
+
+
+class CorpusHandles(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the values of one kind that one tool brought into a trace went: how many there are, and how many of them
+    stand in a later argument, model output, final answer or prompt (recorded), or were shown to a turn that may have
+    branched on them (inferred). `into_tools` are the tools whose arguments hold one.
+    """
+
+    tool: str
+    kind: str
+    number: int
+    in_argument: int
+    in_model_output: int
+    in_final_answer: int
+    in_prompt: int
+    shown: int
+    into_tools: list[str]
+
+
+class CorpusTrace(msgspec.Struct, frozen=True, kw_only=True):
+    """One trace with its verdict. `evidence` counts within the line; `reasons` are the codes, each once; `started` and
+    `ended` are the first and the last time that a step of it records.
+    """
+
+    id: str
+    evidence: int
+    format: str
+    steps: int
+    calls: int
+    started: str | None
+    ended: str | None
+    level: str
+    cleared: bool
+    reasons: list[str]
+    tools: list[CorpusTool]
+    handles: list[CorpusHandles]
+
+
+class CorpusFile(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of `files-*.jsonl`: a file, or the files that tell of one run, with what was read and found in it."""
+
+    files: list[str]
+    status: str
+    exit_code: int
+    evidence: list[EvidenceRow]
+    traces: list[CorpusTrace]
+    findings: int
+
+
+class CorpusFinding(FindingRow, frozen=True, kw_only=True):
+    """One line of `findings-*.jsonl`: a finding with the files of its line."""
+
+    files: list[str]
+
+
+CORPUS_DOCUMENTS: dict[str, type[msgspec.Struct]] = {
+    "corpus": CorpusDocument,
+    "corpus-file": CorpusFile,
+    "corpus-finding": CorpusFinding,
+}

@@ -43,6 +43,7 @@ EXTRAS = (
     Extra("az", "reads evidence out of Azure storage", "adlfs"),
     Extra("live", "asks a model again in a rerun", "httpx"),
     Extra("sign", "signs an evidence bundle, and checks its signature", "securesystemslib"),
+    Extra("parquet", "asks a corpus in SQL, and writes its rows as Parquet", "duckdb"),
 )
 _ABOUT = {
     "root": "the wall, raised with the rights of root",

@@ -14,6 +14,7 @@ from forensics.report.documents import DOCUMENTS
 from forensics.report.incident.documents import ReportDocument
 from forensics.report.incident.rows import TimelineRow
 from forensics.report.incident.suppressions import suppressions_schema
+from forensics.report.query_documents import QUERY_DOCUMENTS
 from forensics.report.rerun_documents import RerunDocument
 from forensics.report.rule_documents import RULE_DOCUMENTS
 from forensics.rules.model import policy_schema, rule_pack_schema
@@ -28,6 +29,7 @@ _DOCUMENTS: dict[str, type[msgspec.Struct]] = {
     "timeline": TimelineRow,
     **CUSTODY_DOCUMENTS,
     **CORPUS_DOCUMENTS,
+    **QUERY_DOCUMENTS,
     **DOCTOR_DOCUMENTS,
     **CASE_DOCUMENTS,
     **RULE_DOCUMENTS,

@@ -18,6 +18,7 @@ from forensics.report.documents import (
     MatchingDocument,
     PolicyCheckDocument,
 )
+from forensics.report.query_documents import QueryDocument, QuestionsDocument
 from forensics.report.rerun_documents import RerunDocument
 from forensics.report.rule_documents import (
     CodeDocument,
@@ -37,6 +38,7 @@ from forensics.report.terminal_explain import explanation
 from forensics.report.terminal_inspect import inspection
 from forensics.report.terminal_matching import matching
 from forensics.report.terminal_page import Page
+from forensics.report.terminal_query import query, questions
 from forensics.report.terminal_rerun import rerun
 from forensics.report.terminal_rules import code, rule, rule_lints, rule_list, rule_tests
 from forensics.report.terminal_tables import formats, policy_check
@@ -56,6 +58,8 @@ _LAYOUTS: dict[type, Callable[[Page, Any], None]] = {
     RerunDocument: rerun,
     VerificationDocument: verification,
     CorpusDocument: corpus,
+    QueryDocument: query,
+    QuestionsDocument: questions,
     FormatsDocument: formats,
     DoctorDocument: doctor,
     PolicyCheckDocument: policy_check,

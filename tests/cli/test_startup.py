@@ -95,6 +95,7 @@ def test_every_help_has_examples_at_80_columns(path: tuple[str, ...]) -> None:
                 "graph",
                 "explain",
                 "report",
+                "query",
                 "verify",
                 "replay",
                 "match",

@@ -9,11 +9,12 @@ Every page gets a folder of its own with a copy of samples/. Its marked blocks r
 ```json file=NAME     is written to that file, and so is every other block that has `file=`.
 ```python             is executed; the blocks of one page share their names.
 
-All other blocks are for reading.
+All other blocks are for reading. A block with `needs=MODULE` is passed over where that module is not installed.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shlex
@@ -122,6 +123,9 @@ def test_examples_of_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for block in blocks(page):
+        needed = block.settings.get("needs")
+        if needed is not None and importlib.util.find_spec(needed) is None:
+            continue
         if block.language == "console":
             check_console(block, tmp_path)
         elif block.language == "python":

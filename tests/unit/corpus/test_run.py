@@ -290,7 +290,7 @@ def test_the_summary_is_the_document(corpus: Path, tmp_path: Path) -> None:
     document = audit_corpus([corpus], tmp_path / "out", Corpus(engine=serial()))
     written = json.loads((tmp_path / "out" / SUMMARY).read_bytes())
     assert written["counts"]["files"] == document.counts.files
-    assert written["schema"] == "forensics/corpus/v1"
+    assert written["schema"] == "forensics/corpus/v2"
 
 
 def test_what_rested_on_an_entry_that_is_over_by_now_is_judged_anew(tmp_path: Path) -> None:
