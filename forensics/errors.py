@@ -22,6 +22,7 @@ One tree, drawn here in full (the style of httpx):
     │   ├── ResultMismatchError         what a tool really returned is not what is recorded
     │   ├── ReplayTimeoutError          the agent did not end in its time
     │   └── CellFaultError              the agent's side of the cell broke the rules of its channel
+    ├── EngineUnavailableError          nobody is there, or able, to do the work
     ├── ReportError                     an output that can't be written where it was asked for
     └── ConfigurationError              options and forensics.toml
 """
@@ -187,6 +188,12 @@ class CellFaultError(ReplayFault):
     """The agent's side of the cell sent what is no message, sent too much, or takes nothing any more."""
 
     code = "cell_fault"
+
+
+class EngineUnavailableError(ForensicsError):
+    """Nobody does the work of a corpus: the address does not answer, no worker is there, or none can do it."""
+
+    code = "engine_unavailable"
 
 
 class ConfigurationError(ForensicsError):

@@ -14,7 +14,7 @@ import click
 
 from forensics import __version__
 from forensics.core.sanitise import visible
-from forensics.errors import EvidenceError, ForensicsError, IsolationUnavailableError, RuleError
+from forensics.errors import EngineUnavailableError, EvidenceError, ForensicsError, IsolationUnavailableError, RuleError
 
 USAGE, UNTOLD, FAULT, INTERRUPTED = 2, 3, 70, 130
 
@@ -131,6 +131,9 @@ def _say_usage(error: click.ClickException) -> int:
     return error.exit_code
 
 
+_UNTOLD = (EvidenceError, EngineUnavailableError, IsolationUnavailableError)
+
+
 def _say_error(error: ForensicsError) -> int:
     from forensics.cli.quoting import quoted
 
@@ -139,7 +142,7 @@ def _say_error(error: ForensicsError) -> int:
         click.echo(f"Error: {quoted(fault)}", err=True)
     if error.hint:
         click.echo(f"Hint: {quoted(error.hint)}", err=True)
-    return UNTOLD if isinstance(error, (EvidenceError, IsolationUnavailableError)) else USAGE
+    return UNTOLD if isinstance(error, _UNTOLD) else USAGE
 
 
 def _fault(error: Exception) -> int:

@@ -1,7 +1,8 @@
 """Who does the work, and what if a worker dies? Any `concurrent.futures.Executor`; a lost batch is tried in pieces.
 
-A batch whose worker died (killed for its memory, mostly) is given to a new executor one unit at a time; the unit that
-loses its worker again is recorded as lost, and no other is.
+A batch whose worker died (killed for its memory, mostly) is given to the engine again, one unit at a time; the unit
+that loses its worker again is recorded as lost, and no other is. The engines of one machine are here, those of a
+cluster in `dask_engine` and `ray_engine`, and `named_engines` finds one by its name.
 """
 
 from __future__ import annotations
@@ -10,30 +11,54 @@ import multiprocessing
 import multiprocessing.process
 import os
 import threading
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
 from itertools import chain, islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import msgspec
 
-from forensics.corpus.job import Terms, Unit, audit_batch
+from forensics.corpus.job import FailedError, Terms, Unit, answer, question, results_in
 from forensics.corpus.result import Result, unread
-from forensics.errors import ForensicsError
+from forensics.errors import ConfigurationError, EngineUnavailableError, ForensicsError
+from forensics.formats.places import is_there
+from forensics.formats.shared.remote import is_url
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Collection, Generator, Iterable, Iterator
+    from types import TracebackType
 
 Batch: TypeAlias = tuple[Unit, ...]
 Done: TypeAlias = tuple[Unit, Result]
 
+PATIENCE = 10.0  # seconds without any answer, after which an engine is asked whether it is still there
+_MISSING = "evidence_missing"
+
 
 class Engine(msgspec.Struct, frozen=True):
-    """An executor by name. `start` makes one with that many workers; `workers` is how many there are."""
+    """An executor by name. `start` makes one with that many workers; `workers` is how many there shall be.
+
+    `lost` are the errors by which a future of it says that the worker died and not that the work is at fault; after a
+    BrokenExecutor a new one is started, after the others it goes on. `elsewhere` says that workers may stand on other
+    machines: they may not see a file that is here, or not have this program. `check` is asked from time to time while
+    nothing comes back, and raises a ForensicsError where nothing will.
+    """
 
     name: str
     start: Callable[[int], Executor]
     workers: int
+    lost: tuple[type[Exception], ...] = (BrokenExecutor, CancelledError)
+    elsewhere: bool = False
+    check: Callable[[Executor], None] = lambda _: None
 
 
 class _Here(Executor):
@@ -73,59 +98,140 @@ def serial() -> Engine:
 
 def processes(workers: int | None = None) -> Engine:
     """A pool of processes on this machine, as many as it has processors."""
-    return Engine("process", _pool, workers or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
+    return Engine("process", _pool, workers or processors())
 
 
-def run(engine: Engine, batches: Iterable[Batch], terms: Terms) -> Iterator[list[Done]]:
-    """The results of the batches as they come; few are in flight at once, so that memory does not grow with the corpus.
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
-    Raises whatever a worker raises of this library (a broken rule pack, other rules than here).
+
+class Workers:
+    """The workers of an engine under some terms: started when there is work, anew where they broke, and ended with the
+    block.
     """
-    waiting = iter(batches)
-    while (first := next(waiting, None)) is not None:
-        lost = yield from _until_broken(engine, chain([first], waiting), terms)
-        for unit in (unit for batch in lost for unit in batch):
-            yield [(unit, _alone(engine, unit, terms))]
 
+    def __init__(self, engine: Engine, terms: Terms) -> None:
+        self._engine, self._question = engine, question(terms)
+        self._executor: Executor | None = None
 
-def _until_broken(engine: Engine, batches: Iterator[Batch], terms: Terms) -> Generator[list[Done], None, list[Batch]]:
-    """The results up to where the executor breaks, if it does; returns the batches that were lost with it."""
-    with engine.start(engine.workers) as executor:
-        flying = {_given(executor, batch, terms): batch for batch in islice(batches, 2 * engine.workers)}
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()
+
+    def audit(self, batches: Iterable[Batch]) -> Iterator[list[Done]]:
+        """The results of the batches as they come; few are in flight at once, so that memory does not grow with the
+        corpus.
+
+        Raises ConfigurationError where a worker refuses (other rules than here, another version) or does not see the
+        corpus, and EngineUnavailableError where none is there, or none can do this work at all.
+        """
+        waiting = iter(batches)
+        while (first := next(waiting, None)) is not None:
+            lost = yield from self._until_broken(chain([first], waiting))
+            yield from self._alone(unit for batch in lost for unit in batch)
+
+    def _until_broken(self, batches: Iterator[Batch]) -> Generator[list[Done], None, list[Batch]]:
+        """The results up to where the executor breaks, if it does; returns the batches that were lost till then."""
+        flying = {self._given(batch): batch for batch in islice(batches, 2 * self._engine.workers)}
+        lost: list[Batch] = []
         while flying:
-            for future in wait(flying, return_when=FIRST_COMPLETED).done:
+            for future in self._back(flying):
                 batch = flying.pop(future)
-                error = future.exception()
-                if isinstance(error, ForensicsError):
-                    raise error
-                if error is not None:
-                    return [batch, *flying.values()]
-                yield list(zip(batch, future.result(), strict=True))
-                flying |= {_given(executor, one, terms): one for one in islice(batches, 1)}
-    return []
+                came = self._came(future, batch)
+                if isinstance(came, BrokenExecutor):
+                    self._end()
+                    return [*lost, batch, *flying.values()]
+                if isinstance(came, Exception):
+                    lost.append(batch)
+                else:
+                    yield came
+                flying |= {self._given(one): one for one in islice(batches, 1)}
+        return lost
 
+    def _alone(self, units: Iterable[Unit]) -> Iterator[list[Done]]:
+        """The result of each unit in a task of its own; of one that loses its worker again, a row that says so. Where
+        the executor breaks, that counts only if it was new: what was done before may have worn it out.
+        """
+        waiting = deque(units)
+        while waiting:
+            new, unit = self._executor is None, waiting.popleft()
+            future = self._given((unit,))
+            self._back({future})
+            came = self._came(future, (unit,))
+            if isinstance(came, BrokenExecutor):
+                self._end()
+            if isinstance(came, BrokenExecutor) and not new:
+                waiting.appendleft(unit)
+            else:
+                yield came if isinstance(came, list) else [(unit, self._row(unit, came))]
 
-def _given(executor: Executor, batch: Batch, terms: Terms) -> Future[list[Result]]:
-    """The batch on its way; an executor that broke meanwhile takes none, which its future says."""
-    try:
-        return executor.submit(audit_batch, batch, terms)
-    except BrokenExecutor as error:
-        refused: Future[list[Result]] = Future()
-        refused.set_exception(error)
-        return refused
+    def _end(self) -> None:
+        if self._executor is not None:
+            self._executor.shutdown()
+            self._executor = None
 
-
-def _alone(engine: Engine, unit: Unit, terms: Terms) -> Result:
-    """The result of a unit that has an executor to itself; where that is lost too, a row that says so."""
-    name = unit[0][1]
-    with engine.start(1) as executor:
+    def _given(self, batch: Batch) -> Future[bytes]:
+        """The batch on its way; an executor that broke meanwhile takes none, which its future says."""
+        if self._executor is None:
+            self._executor = self._engine.start(self._engine.workers)
         try:
-            return executor.submit(audit_batch, (unit,), terms).result()[0]
+            return self._executor.submit(answer, _absolute(batch), self._question)
+        except BrokenExecutor as error:
+            refused: Future[bytes] = Future()
+            refused.set_exception(error)
+            return refused
+
+    def _back(self, flying: Collection[Future[bytes]]) -> list[Future[bytes]]:
+        """Those that are done, once there are any, in the order in which they were given."""
+        while not (done := wait(flying, PATIENCE, FIRST_COMPLETED).done):
+            if self._executor is not None:
+                self._engine.check(self._executor)
+        return [future for future in flying if future in done]
+
+    def _came(self, future: Future[bytes], batch: Batch) -> list[Done] | Exception:
+        """What came of a batch, or the error by which it did not."""
+        try:
+            done = list(zip(batch, results_in(future.result()), strict=True))
         except ForensicsError:
             raise
-        except BrokenExecutor:
+        except Exception as error:  # noqa: BLE001 - the batch is tried in pieces, whatever it was
+            return error
+        if self._engine.elsewhere:
+            for unit, result in done:
+                _seen(unit, result)
+        return done
+
+    def _row(self, unit: Unit, error: Exception) -> Result:
+        """The row of a unit that was lost by itself. Raises EngineUnavailableError where no worker could begin."""
+        name = unit[0][1]
+        if isinstance(error, self._engine.lost):
             message = f"the process that read {name} was killed, alone too, mostly for the memory it took"
             return unread(name, "worker_lost", message, "audit it by itself on a machine with more memory")
-        except Exception as error:  # noqa: BLE001 - one file that we fail on is a row, and ends no corpus
-            message = f"a fault of this program while it read {name}: {type(error).__name__}"
-            return unread(name, "fault", message, "audit it by itself, and report what that prints")
+        if self._engine.elsewhere and not isinstance(error, FailedError):
+            message = f"a worker can't do this work at all: {type(error).__name__}"
+            raise EngineUnavailableError(message, hint="install the same version on the scheduler and on every machine")
+        kind = str(error) if isinstance(error, FailedError) else type(error).__name__
+        message = f"a fault of this program while it read {name}: {kind}"
+        return unread(name, "fault", message, "audit it by itself, and report what that prints")
+
+
+def _absolute(batch: Batch) -> Batch:
+    """The batch for a worker, which may stand in another folder."""
+    return tuple(tuple((where if is_url(where) else os.path.abspath(where), name) for where, name in u) for u in batch)  # noqa: PTH100 - a Path may spell it otherwise, and a hundred thousand times
+
+
+def _seen(unit: Unit, result: Result) -> None:
+    """Raise ConfigurationError where a worker did not find a file that stands here: it can audit nothing, and a corpus
+    of rows that say so would be no answer.
+    """
+    if not any(row.error is not None and row.error.code == _MISSING for row in result.evidence):
+        return
+    for where, name in unit:
+        if not is_url(where) and is_there(where):
+            message = f"a worker does not see {name}, which is here"
+            raise ConfigurationError(message, hint="put the corpus where all workers see it: a shared folder, or a URL")

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from forensics.analysis.witnesses import run_of
-from forensics.api import Options, judges
+from forensics.api import Options
 from forensics.core.evidence import Severity
 from forensics.core.jsonvalue import spell_surrogates
-from forensics.corpus.engines import Done, Engine, processes, run
+from forensics.corpus.engines import Done, Engine, Workers, processes
 from forensics.corpus.job import terms_of
 from forensics.corpus.ledger import ALONE, TOGETHER, Entry, Ledger, Stamp
 from forensics.corpus.outputs import Outputs
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from forensics.corpus.job import Place, Terms, Unit
+    from forensics.api import Judges
+    from forensics.corpus.job import Place, Unit
     from forensics.corpus.result import Result
     from forensics.corpus.stamps import Look
     from forensics.formats.places import Where
@@ -86,20 +87,22 @@ def audit_corpus(
     found = _found(evidence)
     _check(into, evidence)
     terms = terms_of(corpus.options, corpus.fail_on)
+    by = terms.judges()
     known_as = kept_names(one.where for one in found)
     places = _named(found, known_as)
-    with Ledger(into / LEDGER, terms.digest, known_as) as ledger:
-        work = _Work(ledger, terms, corpus, looks(found), tell)
+    engine = corpus.engine or processes()
+    with Ledger(into / LEDGER, terms.digest, known_as) as ledger, Workers(engine, terms) as workers:
+        work = _Work(ledger, workers, corpus, looks(found), tell)
         trusted = work.alone(places)
         known = ((known_as.get(where, where), name) for where, name in places)
-        outputs = Outputs(into / SUMMARY, ledger, known, policy_name(judges(corpus.options).policy).name)
+        outputs = Outputs(into / SUMMARY, ledger, known, policy_name(by.policy).name)
         if (document := outputs.standing(trusted)) is not None:
             return document
         groups = together(places, _traces(ledger, places))
         near = [group for group in groups if len(group) <= MOST_TOGETHER]
         all_told = work.together(near)
         told = {"apart": sum(map(len, groups)) - sum(map(len, near)), "trusted": trusted}
-        document = _written(into, _results(ledger, places, near), corpus, told)
+        document = _written(into, _results(ledger, places, near), by, told)
         if all_told:
             outputs.keep(document)
         return document
@@ -135,13 +138,12 @@ class _Work:
     def __init__(
         self,
         ledger: Ledger,
-        terms: Terms,
+        workers: Workers,
         corpus: Corpus,
         looked: Mapping[str, Look],
         tell: Callable[[Progress], None],
     ) -> None:
-        self._ledger, self._terms, self._corpus, self._looked, self._tell = ledger, terms, corpus, looked, tell
-        self._engine = corpus.engine or processes()
+        self._ledger, self._workers, self._corpus, self._looked, self._tell = ledger, workers, corpus, looked, tell
 
     def alone(self, places: Sequence[Place]) -> int:
         """Each place for itself. Returns how many were taken for unchanged without being read."""
@@ -174,7 +176,7 @@ class _Work:
         sizes = {where: self._looked[where].size for unit in units for where, _ in unit}
         done = Progress(0, len(units), 0, sum(sizes.values()))
         self._tell(done)
-        for results in run(self._engine, batches(units, sizes, self._corpus.batch_bytes), self._terms):
+        for results in self._workers.audit(batches(units, sizes, self._corpus.batch_bytes)):
             yield results
             size = sum(sizes[where] for unit, _ in results for where, _ in unit)
             done = done._replace(done=done.done + len(results), bytes=done.bytes + size)
@@ -222,9 +224,7 @@ def _results(ledger: Ledger, places: Sequence[Place], groups: Sequence[Unit]) ->
 # the outputs ---------------------------------------------------------------------------------------------------------
 
 
-def _written(
-    into: Path, results: Iterator[tuple[Unit, Result]], corpus: Corpus, told: Mapping[str, int]
-) -> CorpusDocument:
+def _written(into: Path, results: Iterator[tuple[Unit, Result]], by: Judges, told: Mapping[str, int]) -> CorpusDocument:
     """Rows and sums. What sums there are of an earlier run go first: rows that are half new have none."""
     (into / SUMMARY).unlink(missing_ok=True)
     summary, files, findings = Summary(), Shards(into, "files"), Shards(into, "findings")
@@ -233,7 +233,6 @@ def _written(
         summary.add(result, len(unit))
         files.add([_file_row(names, result)])
         findings.add({"files": names, **msgspec.to_builtins(row)} for row in result.findings)
-    by = judges(corpus.options)
     document = CorpusDocument(
         schema=CORPUS,
         tool=program(),

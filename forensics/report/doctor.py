@@ -44,6 +44,8 @@ EXTRAS = (
     Extra("live", "asks a model again in a rerun", "httpx"),
     Extra("sign", "signs an evidence bundle, and checks its signature", "securesystemslib"),
     Extra("parquet", "asks a corpus in SQL, and writes its rows as Parquet", "duckdb"),
+    Extra("dask", "audits a corpus on a Dask cluster", "distributed"),
+    Extra("ray", "audits a corpus on a Ray cluster", "ray"),
 )
 _ABOUT = {
     "root": "the wall, raised with the rights of root",

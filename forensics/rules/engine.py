@@ -231,12 +231,15 @@ class CallRules:
 
 def load_rules(extra: Sequence[Path] = ()) -> RuleSet:
     """The shipped packs, and those in `extra` (files, or folders of *.yaml). Raises RuleError with every fault."""
-    return _with(extra) if extra else _shipped()
+    return rules_with(extra_files(extra)) if extra else _shipped()
 
 
-def _with(extra: Sequence[Path]) -> RuleSet:
-    """The patterns of a user's packs are compiled at once: a wrong one is a fault of the file and not of a trace."""
-    return rule_set_of((*shipped_files(), *extra_files(extra)))
+def rules_with(packs: Iterable[tuple[str, bytes]]) -> RuleSet:
+    """The shipped packs, and these of a user (name, content). Their patterns are compiled at once: a wrong one is a
+    fault of the file and not of a trace. Raises RuleError with every fault.
+    """
+    added = tuple(packs)
+    return rule_set_of((*shipped_files(), *added)) if added else _shipped()
 
 
 def rule_set_of(files: Iterable[tuple[str, bytes]]) -> RuleSet:

@@ -17,9 +17,20 @@ from forensics.rules.yaml_strict import StrictYaml, load_strict, rule_error
 
 if TYPE_CHECKING:
     import datetime
+    from collections.abc import Iterable
 
 SHIPPED = tuple(base.value for base in BasePolicy)
 MAX_CHAIN = 16
+
+
+class PolicyText(msgspec.Struct, frozen=True):
+    """One file of an `extends` chain as it stands: its name, its bytes, and which shipped policy it is (None: a file of
+    a user). From a chain of them the policy is made where its files are not, too.
+    """
+
+    name: str
+    data: bytes
+    base: BasePolicy | None
 
 
 class _Layer(msgspec.Struct, frozen=True):
@@ -27,15 +38,37 @@ class _Layer(msgspec.Struct, frozen=True):
 
     file: PolicyFile
     document: StrictYaml
-    name: str
-    base: BasePolicy | None
+    text: PolicyText
+
+    @property
+    def name(self) -> str:
+        """What faults call it."""
+        return self.text.name
+
+    @property
+    def base(self) -> BasePolicy | None:
+        """Which shipped policy it is."""
+        return self.text.base
 
 
 def load_policy(source: str | Path | None, as_of: datetime.date) -> Policy:
     """The policy called `strict` (also for None), `inject`, or the one in a file. Entries that expired before `as_of`
     are left out and named in `Policy.expired`. Raises RuleError with every fault as `path:line:col: text`.
     """
-    layers = _chain(source)
+    return _policy(_chain(source), as_of)
+
+
+def policy_texts(source: str | Path | None) -> tuple[PolicyText, ...]:
+    """The files that this policy consists of, itself first, a shipped one last. Raises RuleError like `load_policy`."""
+    return tuple(layer.text for layer in _chain(source))
+
+
+def policy_of(texts: Iterable[PolicyText], as_of: datetime.date) -> Policy:
+    """The policy that consists of these files. Raises RuleError like `load_policy`."""
+    return _policy([_layer(text) for text in texts], as_of)
+
+
+def _policy(layers: list[_Layer], as_of: datetime.date) -> Policy:
     base = next((layer.base for layer in layers if layer.base is not None), BasePolicy.STRICT)
     trust = [entry for layer in layers for entry in layer.file.trust]
     tools = [(layer, index, entry) for layer in layers for index, entry in enumerate(layer.file.tools)]
@@ -83,22 +116,22 @@ def _read(wanted: str | Path, folder: Path, at: str) -> tuple[_Layer, Path, Path
     if isinstance(wanted, str) and wanted in SHIPPED:
         name = f"rules/policies/{wanted}.yaml"
         data = (shipped_folder() / "policies" / f"{wanted}.yaml").read_bytes()
-        return _layer(data, name, BasePolicy(wanted)), folder, Path(name)
+        return _layer(PolicyText(name, data, BasePolicy(wanted))), folder, Path(name)
     path = folder / wanted
     try:
         data = path.read_bytes()
     except OSError as error:
         raise rule_error([f"{at}: {wanted}: {error.strerror or 'not readable'}"]) from None
-    return _layer(data, path.name, None), path.parent, path.resolve()
+    return _layer(PolicyText(path.name, data, None)), path.parent, path.resolve()
 
 
-def _layer(data: bytes, name: str, base: BasePolicy | None) -> _Layer:
-    document = load_strict(data, name)
-    file = convert(document, PolicyFile, name)
-    faults = _faults(file, document, name)
+def _layer(text: PolicyText) -> _Layer:
+    document = load_strict(text.data, text.name)
+    file = convert(document, PolicyFile, text.name)
+    faults = _faults(file, document, text.name)
     if faults:
         raise rule_error(faults)
-    return _Layer(file, document, name, base)
+    return _Layer(file, document, text)
 
 
 def _faults(file: PolicyFile, document: StrictYaml, name: str) -> list[str]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from forensics.cli.options import JUDGING, READING, Settings, shared
 from forensics.cli.output import note, show
 from forensics.cli.progress import counted, working
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _EPILOG = """\b
 Examples:
@@ -19,6 +22,7 @@ Examples:
   forensics audit trace.jsonl --tools tools-list.json
   cat trace.jsonl | forensics audit -
   forensics audit traces/ --into audited/ --workers 4
+  forensics audit runs/ --into out/ --engine dask --scheduler tcp://HOST:8786
 
 \b
 With --into, each file is audited for itself and the results are kept in
@@ -26,12 +30,17 @@ that folder: a second run audits only what changed, and one that was ended
 goes on. It shows sums; the rows are JSON lines in the folder.
 """
 
+ENGINES = ("process", "serial", "dask", "ray")
+_CLUSTERS = {"dask": "scheduler", "ray": "address"}  # by which option each is named
+
 
 @click.command(epilog=_EPILOG)
 @click.argument("evidence", nargs=-1, required=True)
 @click.option("--into", type=click.Path(path_type=Path), help="Audit a corpus: keep the results in this folder.")
 @click.option("--workers", type=click.IntRange(min=1), help="With --into: how many processes.  [default: one a core]")
-@click.option("--engine", type=click.Choice(("process", "serial")), help="With --into: who works.  [default: process]")
+@click.option("--engine", type=click.Choice(ENGINES), help="With --into: who works.  [default: process]")
+@click.option("--scheduler", metavar="ADDRESS", help="With --engine dask: the cluster.  [default: one on this machine]")
+@click.option("--address", metavar="ADDRESS", help="With --engine ray: the cluster.  [default: one on this machine]")
 @click.option("--trust-mtime", is_flag=True, help="With --into: size and time of a file say that it is unchanged.")
 @shared(*JUDGING, *READING, "tools", "fail_on")
 def command(evidence: tuple[str, ...], settings: Settings, **corpus: Any) -> int:
@@ -43,7 +52,7 @@ def command(evidence: tuple[str, ...], settings: Settings, **corpus: Any) -> int
     if corpus["into"] is not None:
         return _corpus(evidence, settings, **corpus)
     if any(corpus.values()):
-        raise click.UsageError("--workers, --engine and --trust-mtime belong to --into FOLDER.")
+        raise click.UsageError("--workers, --engine, --scheduler, --address and --trust-mtime belong to --into FOLDER.")
     from forensics.api import REFUSED, examine, exit_code
     from forensics.core.evidence import Severity
 
@@ -58,21 +67,34 @@ def command(evidence: tuple[str, ...], settings: Settings, **corpus: Any) -> int
     return code
 
 
-def _corpus(
-    evidence: tuple[str, ...], settings: Settings, into: Path, workers: int | None, engine: str | None, **more: bool
-) -> int:
+def _cluster(engine: str, asked: Mapping[str, Any]) -> str | None:
+    """The address of the cluster that was named, if any."""
+    for owner, option in _CLUSTERS.items():
+        if asked[option] is not None and owner != engine:
+            raise click.UsageError(f"--{option} belongs to --engine {owner}.")
+    return asked[_CLUSTERS[engine]] if engine in _CLUSTERS else None
+
+
+def _corpus(evidence: tuple[str, ...], settings: Settings, into: Path, **asked: Any) -> int:
     """Audit a corpus into a folder."""
+    import logging
+
     from forensics.core.evidence import Severity
-    from forensics.corpus.engines import processes, serial
+    from forensics.corpus.named_engines import engine_named
     from forensics.corpus.run import Corpus, audit_corpus
 
     if settings.tools is not None or settings.trace is not None:
         raise click.UsageError("--tools and --trace are for single evidences, not for --into FOLDER.")
+    engine = asked["engine"] or "process"
+    if (
+        settings.detail <= 0
+    ):  # the libraries of clusters log what befalls them; what it means for the audit is said here
+        logging.disable()
     corpus = Corpus(
         options=settings.options(),
         fail_on=Severity(settings.fail_on),
-        engine=serial() if engine == "serial" else processes(workers),
-        trust_modified=more["trust_mtime"],
+        engine=engine_named(engine, asked["workers"], _cluster(engine, asked)),
+        trust_modified=asked["trust_mtime"],
     )
     with counted(settings) as tell:
         document = audit_corpus(evidence, into, corpus, tell)

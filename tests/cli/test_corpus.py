@@ -1,0 +1,49 @@
+"""Does `forensics audit --into` have the work done where it was told, and say so where that is nowhere?"""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Run
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (("--engine", "ray", "--scheduler", "tcp://127.0.0.1:1"), b"--scheduler belongs to --engine dask"),
+        (("--engine", "dask", "--address", "127.0.0.1:1"), b"--address belongs to --engine ray"),
+        (("--scheduler", "tcp://127.0.0.1:1"), b"--scheduler belongs to --engine dask"),
+        (("--engine", "spark"), b"'spark' is not one of"),
+    ],
+)
+def test_an_option_without_its_engine_is_an_error_of_use(
+    forensics: Run, samples: Path, tmp_path: Path, given: tuple[str, ...], says: bytes
+) -> None:
+    ended = forensics("audit", samples, "--into", tmp_path / "out", *given)
+    assert (ended.returncode, ended.stdout) == (2, b"")
+    assert says in ended.stderr
+
+
+def test_a_scheduler_without_a_corpus_is_an_error_of_use(forensics: Run, samples: Path) -> None:
+    ended = forensics("audit", samples, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:1")
+    assert ended.returncode == 2
+    assert b"belong to --into" in ended.stderr
+
+
+def test_a_scheduler_that_does_not_answer_is_said_before_any_work(
+    forensics: Run, samples: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("distributed", reason="needs the extra dask")
+    with socket.socket() as shut:
+        shut.bind(("127.0.0.1", 0))
+        address = "tcp://{}:{}".format(*shut.getsockname())
+        ended = forensics("audit", samples, "--into", tmp_path / "out", "--engine", "dask", "--scheduler", address)
+    assert (ended.returncode, ended.stdout) == (3, b"")
+    assert ended.stderr.startswith(f"Error: nobody answers at {address}: ".encode())
+    assert not (tmp_path / "out").exists()
