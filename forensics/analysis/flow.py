@@ -36,7 +36,6 @@ _CALL = int(StepKind.TOOL_CALL)
 _RESULT = int(StepKind.TOOL_RESULT)
 _MODEL = int(StepKind.MODEL)
 _OTHER = int(StepKind.OTHER)
-_ALWAYS = frozenset({_CALL, _RESULT})  # a call may hold a value that waits, a result may bring one
 _ROLES = {_CALL: "argument", _MODEL: "model_output"}
 
 
@@ -72,17 +71,18 @@ class _Flow:
 
     def run(self) -> Flow:
         trace, watched, kinds = self.trace, self.minted.watched, self.trace.kind
-        added = trace.calls.rare("added")
-        for row, runs in self.runs:
-            kind = kinds[row]
-            hits = [] if watched.isdisjoint(runs) else [run for run in runs if run in watched]
-            if not hits and kind not in _ALWAYS and not self.own:
-                continue
-            text = Text(row, kind, trace.payload[row])
-            self._uses(text, hits, runs)
+        added, own, encoded = trace.calls.rare("added"), self.own, self.runs.encoded
+        for row, line, related in self.runs.rows():
+            kind, runs = kinds[row], related.split()
+            hits = [run for run in runs if run in watched]
             if kind == _RESULT and trace.call[row] >= 0:
-                self.minting.result(text, trace.call[row], runs)
-            elif kind == _CALL and trace.call[row] in added:
+                text = Text(row, kind, trace.payload[row])
+                if runs:
+                    self._uses(text, hits, runs)
+                self.minting.result(text, trace.call[row], line.split())
+            elif hits or (runs and (kind == _CALL or own)) or row in encoded:
+                self._uses(Text(row, kind, trace.payload[row]), hits, runs)
+            if kind == _CALL and trace.call[row] in added:
                 self._own_values(row, trace.calls[trace.call[row]])
         return Flow(self.minting.handles, tuple(self.own_back), self.strays.find())
 
@@ -117,17 +117,17 @@ class _Flow:
             if run in self.minted.watched:
                 _note(found, ((index, "url") for index, _ in self.minted.named(run, decoded)))
 
-    def _use(self, text: Text, handle: int, written: str) -> None:
+    def _use(self, text: Text, number: int, written: str) -> None:
         handles, pointer = self.minting.handles, None
-        if text.row <= handles.step(handle):
+        value, kind, _, step, *_ = handles.told(number)
+        if text.row <= step:
             return
-        value = handles.value(handle)
         if text.kind in (_CALL, _RESULT):
-            pointer, other_type = _pointer(text.leaves, value, is_number=handles.kind(handle) == "number")
+            pointer, other_type = _pointer(text.leaves, value, is_number=kind == "number")
             written = "number" if other_type and written == "verbatim" else written
         if pointer is None and value.isdigit() and len(value) < _SHORT_NUMBER:
             return
-        handles.use(handle, Use(text.row, self._role(text), written, pointer, text.kind == _RESULT))
+        handles.use(number, Use(text.row, self._role(text), written, pointer, text.kind == _RESULT))
 
     def _role(self, text: Text) -> str:
         return "final_answer" if text.row in self.final else _ROLES.get(text.kind, "prompt")

@@ -11,7 +11,7 @@ import re
 from array import array
 from bisect import bisect_right
 from itertools import repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -48,7 +48,7 @@ _CLOCK = "timestamp"
 _WINDOW = 5 * 10**9
 
 
-class Origin(msgspec.Struct, frozen=True, gc=False):
+class Origin(NamedTuple):
     """The result that a value stands in: its call and its step, and the branch: the first model turn after it, which
     was shown the value, so that what it did next may rest on it (a row; -1: there is none).
     """
@@ -80,35 +80,37 @@ class Minting:
         self._effects = list(classified.each(lambda kind: kind.effect))
         self._runs = runs
         self._small = runs.small
+        self._first = runs.first
         self._odd: set[bytes] = set()
         self._here: frozenset[bytes] = frozenset()  # the runs of the result that is looked at
         self._model_rows = array("i", trace.rows(StepKind.MODEL))
 
     def result(self, text: Text, call: int, runs: Runs) -> None:
         """What a result brings: the scalars of a structured one first, then the runs of its texts."""
-        row, first = text.row, self._runs.first
+        row, first = text.row, self._first
         new = [run for run in runs if first.get(run, row) == row]
         if not new:
             return
         self._here = frozenset(runs)
         origin = Origin(call, row, self._branch(row))
-        taken: set[bytes] = set()
-        self._members(origin, text.leaves, taken)
+        taken = self._members(origin, text.leaves)
         for run in dict.fromkeys(new):
-            if run not in taken:
+            if run not in taken and (run in first or not run.isdigit()):  # a number counts only where it comes back
                 self._loose(origin, run)
 
     def is_new(self, anchor: bytes, row: int) -> bool:
         """Whether nothing before this row held that run, and no value was minted by it."""
-        return self._runs.first.get(anchor, row) >= row and anchor not in self._odd
+        return self._first.get(anchor, row) >= row and anchor not in self._odd
 
     def _branch(self, row: int) -> int:
         after = bisect_right(self._model_rows, row)
         return self._model_rows[after] if after < len(self._model_rows) else NOWHERE
 
-    def _members(self, origin: Origin, leaves: list[Leaf], taken: set[bytes]) -> None:
-        """The scalars of a structured result that may be values of their own: what a key names, or opaque text."""
-        small, is_id_key = self._small, self._rules.is_id_key
+    def _members(self, origin: Origin, leaves: list[Leaf]) -> set[bytes]:
+        """Look at the scalars of a structured result that may be values of their own: what a key names, or opaque text.
+        Returns the runs that they take up, which are no values.
+        """
+        taken: set[bytes] = set()
         values: set[str] = set()
         for leaf in leaves:
             above, _, key, item = leaf
@@ -116,26 +118,34 @@ class Minting:
                 continue
             if isinstance(item, int):
                 if key is not None:
-                    self._number(origin, leaf, taken, named=is_id_key(key))
+                    self._number(origin, leaf, item, taken)
             elif " " in item or item in values or len(item) > _LONGEST_VALUE:
                 continue
-            elif _WITH_DIGIT(item) or (small and key is not None and is_id_key(key) and _ONE_WORD(item)):
+            elif _WITH_DIGIT(item) or (self._small and self._is_named(key) and _ONE_WORD(item)):
                 values.add(item)
                 self._opaque(origin, leaf, item, taken)
+        return taken
 
-    def _number(self, origin: Origin, leaf: Leaf, taken: set[bytes], *, named: bool) -> None:
+    def _is_named(self, key: str | None) -> bool:
+        return key is not None and self._rules.is_id_key(key)
+
+    def _number(self, origin: Origin, leaf: Leaf, number: int, taken: set[bytes]) -> None:
         """A number counts only when its key names an id."""
-        value = str(leaf[3])
-        anchor = value.encode()
-        if named and anchor not in taken and self.is_new(anchor, origin.step):
-            self._add(origin, value, "number", pointer_of(leaf[0], leaf[1]), anchor)
+        anchor = b"%d" % number
+        if anchor not in taken and self._is_named(leaf[2]) and self.is_new(anchor, origin.step):
+            self._add(origin, str(number), "number", pointer_of(leaf[0], leaf[1]), anchor)
         taken.add(anchor)
 
     def _opaque(self, origin: Origin, leaf: Leaf, value: str, taken: set[bytes]) -> None:
+        text = encoded(value)
+        if text in self._here and text not in self._first:
+            self._alone(origin, leaf, value)
+            taken.add(text)
+            return
         anchor = anchor_of(value)
         if anchor is None:
             return
-        parts = (anchor,) if len(anchor) == len(value) else self._runs.runs_of(encoded(value))
+        parts = [anchor] if len(anchor) == len(value) else self._runs.runs_of(text)
         if not any(map(self.is_new, parts, repeat(origin.step))):
             return
         kind = self._rules.handle_kind(value, leaf[2])
@@ -144,6 +154,13 @@ class Minting:
             self._add(origin, value, kind, pointer_of(leaf[0], leaf[1]), anchor)
         elif _DIGIT(anchor):
             self._wait(anchor, Pending(value, origin, pointer_of(leaf[0], leaf[1])))
+
+    def _alone(self, origin: Origin, leaf: Leaf, value: str) -> None:
+        """A value that is one run and stands nowhere else, as most do: nothing is to be asked but what it is."""
+        kind = self._rules.handle_kind(value, leaf[2])
+        kind = kind and self._kind_for(origin, value, kind)
+        if kind:
+            self.handles.add((value, kind, origin.call, origin.step, pointer_of(leaf[0], leaf[1]), origin.branch))
 
     def _loose(self, origin: Origin, run: bytes) -> None:
         """A run of running text, without the dashes that a sentence puts around it."""
@@ -185,15 +202,21 @@ class Minting:
         return any(telling or (key is not None and self._rules.is_id_key(key)) for key in keys)
 
     def _add(self, origin: Origin, value: str, kind: str, pointer: str, anchor: bytes) -> None:
-        if self._effects[origin.call] is Effect.NONE and not self._new_by_shape(kind, value, origin.call):
-            if kind == _CLOCK:
-                return
-            kind = REFERENCE
-        if self._runs.first.get(anchor, origin.step if anchor in self._here else NOWHERE) != origin.step:
+        call, step, branch = origin
+        known = self._kind_for(origin, value, kind)
+        if known is None:
+            return
+        if self._first.get(anchor, step if anchor in self._here else NOWHERE) != step:
             self._odd.add(anchor)  # stands there as part of a longer run, or was told again since
         if anchor in self._runs.live or len(anchor) != len(value):
-            self.minted.add(len(self.handles), encoded(value), anchor, origin.step)
-        self.handles.add(value, kind, origin.call, origin.step, pointer, origin.branch)
+            self.minted.add(len(self.handles), encoded(value), anchor, step)
+        self.handles.add((value, known, call, step, pointer, branch))
+
+    def _kind_for(self, origin: Origin, value: str, kind: str) -> str | None:
+        """The kind of a value as this call returned it: what only reads refers to what is there, and mints no clock."""
+        if self._effects[origin.call] is not Effect.NONE or self._new_by_shape(kind, value, origin.call):
+            return kind
+        return None if kind == _CLOCK else REFERENCE
 
     def _new_by_shape(self, kind: str, value: str, call: int) -> bool:
         """Whether the shape alone says that even a read made the value: random ids, cursors, tokens, its own clock."""

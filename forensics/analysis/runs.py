@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 SMALL_TRACE = 1_000
 _RUN = re.compile(rb"[0-9A-Za-z_-]+")
 _ESCAPES = re.compile(rb"\\+(?:u[0-9A-Fa-f]{4}|[^u])?")
-_MEDIA_LEAST = 4096  # characters of one unbroken text that is a file and no value: an image in base64 (RFC 4648)
-_MEDIA = re.compile(rb'(?<=[",])[0-9A-Za-z+/=_-]{%d,}(?=")' % _MEDIA_LEAST)
+MEDIA_LEAST = 4096  # characters of one unbroken text that is a file and no value: an image in base64 (RFC 4648)
+_MEDIA = re.compile(rb'(?<=[",])[0-9A-Za-z+/=_-]{%d,}(?=")' % MEDIA_LEAST)
+SPELLED = b"\\u00"
+"""How a letter that JSON need not escape begins where it is escaped all the same."""
 _DIGITS = b"0123456789"
 _WORD = _DIGITS + b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-"
-_KINDS = bytes(ord("0") if b in _DIGITS else ord("a") if b in _WORD else ord(" ") for b in range(256))
+KINDS = bytes(ord("0") if b in _DIGITS else ord("a") if b in _WORD else ord(" ") for b in range(256))
 
 Runs = list[bytes]
 
@@ -35,7 +37,7 @@ def all_runs(text: bytes) -> Runs:
 
 def digit_runs(text: bytes) -> Runs:
     """Every run of a text that holds a digit."""
-    kinds = text.translate(_KINDS)
+    kinds = text.translate(KINDS)
     find, find_back = kinds.find, kinds.rfind
     runs: Runs = []
     end = 0
@@ -54,11 +56,11 @@ def digit_runs(text: bytes) -> Runs:
 def plain_bytes(payload: Payload | bytes) -> bytes:
     """The text of a payload with JSON's escapes turned into separators, without the files in it."""
     data = bytes(payload)
-    if len(data) > _MEDIA_LEAST:
+    if len(data) > MEDIA_LEAST:
         data = _MEDIA.sub(b"", data)
     if b"\\" not in data:
         return data
-    if b"\\u00" in data:
+    if SPELLED in data:
         return _ESCAPES.sub(b" ", text_of(payload).encode("utf-8", "surrogatepass"))
     data = data.replace(b'\\"', b"  ").replace(b"\\n", b"  ")  # nearly all there are, and far cheaper
     return _ESCAPES.sub(b" ", data) if b"\\" in data else data

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import overload
 
 import msgspec
@@ -13,8 +14,7 @@ from forensics.core.strings import Strings, Texts
 
 REFERENCE = "reference"
 BRANCH = "branch"
-_NUMBER_BITS = 32
-_NUMBER = (1 << _NUMBER_BITS) - 1
+_AT_ONCE = 256  # handles, or uses, that are parted into columns
 
 
 class Use(msgspec.Struct, frozen=True, gc=False):
@@ -56,14 +56,21 @@ class Handle(msgspec.Struct, gc=False):
         return self.kind != REFERENCE
 
 
+_Told = tuple[str, str, int, int, str, int]
+"""A handle without its uses: value, kind, call, step, pointer, branch."""
+
+
 class Handles(Sequence[Handle]):
     """The handles of one trace; each is made when somebody asks. While values are followed they stand in the order in
     which they were found, and their number is that in this order; once closed, in the order of their steps.
     """
 
     def __init__(self) -> None:
+        self._latest: list[_Told] = []  # not in the columns yet
+        self._parted = 0  # how many are
         self._values = Texts()
         self._kinds = Strings()
+        self._reference = self._kinds.add(REFERENCE)
         self._pointers = Strings()
         self._kind = array("i")
         self._call = array("i")
@@ -76,38 +83,46 @@ class Handles(Sequence[Handle]):
         self._begin = array("i")
 
     def __len__(self) -> int:
-        return len(self._step)
+        return self._parted + len(self._latest)
 
-    def add(self, value: str, kind: str, call: int, step: int, pointer: str, branch: int) -> int:  # noqa: PLR0917 - as Handle
-        """Add a handle; `branch` is the row of the turn that was shown it first (-1: of none). Returns its number."""
-        self._values.add(value)
-        self._kind.append(self._kinds.add(kind))
-        self._call.append(call)
-        self._step.append(step)
-        self._pointer.append(self._pointers.add(pointer))
-        self._branch.append(branch)
-        return len(self._step) - 1
+    def add(self, told: _Told) -> int:
+        """Add a handle; its branch is the row of the turn that was shown it first (-1: of none). Returns its number."""
+        if len(self._latest) >= _AT_ONCE:
+            self._part()
+        self._latest.append(told)
+        return self._parted + len(self._latest) - 1
+
+    def _part(self) -> None:
+        """Part the latest handles into columns."""
+        if not self._latest:
+            return
+        values, kinds, calls, steps, pointers, branches = zip(*self._latest, strict=True)
+        self._values.add_all(values)
+        self._kind.extend(map(self._kinds.add, kinds))
+        self._call.extend(calls)
+        self._step.extend(steps)
+        self._pointer.extend(map(self._pointers.add, pointers))
+        self._branch.extend(branches)
+        self._parted += len(self._latest)
+        self._latest.clear()
 
     def use(self, number: int, use: Use) -> None:
         """Add a use to the handle of that number."""
         self._uses.add(number, use)
 
-    def value(self, number: int) -> str:
-        """The value of the handle of that number."""
-        return self._values[number]
-
-    def kind(self, number: int) -> str:
-        """Its kind."""
-        return self._kinds[self._kind[number]]
-
-    def step(self, number: int) -> int:
-        """The step that minted it."""
-        return self._step[number]
+    def told(self, number: int) -> _Told:
+        """What is told of the handle of that number."""
+        if number >= self._parted:
+            return self._latest[number - self._parted]
+        columns = (self._call[number], self._step[number])
+        pointer = self._pointers[self._pointer[number]]
+        kind = self._kinds[self._kind[number]]
+        return self._values[number], kind, *columns, pointer, self._branch[number]
 
     def close(self) -> None:
         """Put the handles into the order of their steps, when the last one and its last use are there."""
-        placed = sorted(step << _NUMBER_BITS | number for number, step in enumerate(self._step))
-        self._order = array("i", [one & _NUMBER for one in placed])
+        self._part()
+        self._order = array("i", sorted(range(len(self)), key=self._step.__getitem__))
         self._uses.close(len(self))
         calls = array("i", (self._call[number] for number in self._order))
         self._begin, self._by_call = _sorted_by(calls, max(calls, default=NOWHERE) + 1)
@@ -117,7 +132,7 @@ class Handles(Sequence[Handle]):
         if call + 1 >= len(self._begin):
             return []
         numbers = (self._order[at] for at in self._by_call[self._begin[call] : self._begin[call + 1]])
-        return [self._values[number] for number in numbers if self.kind(number) != REFERENCE]
+        return [self._values[number] for number in numbers if self._kind[number] != self._reference]
 
     def minted_in(self, calls: range) -> list[list[str]]:
         """The values that each of these calls minted, by their steps."""
@@ -126,7 +141,7 @@ class Handles(Sequence[Handle]):
         if stop <= calls.start:
             return found
         places = self._by_call[self._begin[calls.start] : self._begin[stop]]
-        numbers = [number for at in places if self.kind(number := self._order[at]) != REFERENCE]
+        numbers = [number for at in places if self._kind[number := self._order[at]] != self._reference]
         for number, value in zip(numbers, self._values.several(numbers), strict=True):
             found[self._call[number] - calls.start].append(value)
         return found
@@ -145,7 +160,7 @@ class Handles(Sequence[Handle]):
 
     def minted_values(self) -> Iterator[tuple[int, str]]:
         """Each minted value with the call that minted it, by their steps."""
-        numbers = (number for number in self._order if self.kind(number) != REFERENCE)
+        numbers = (number for number in self._order if self._kind[number] != self._reference)
         return ((self._call[number], self._values[number]) for number in numbers)
 
     def first_by_call(self) -> Iterator[tuple[int, int]]:
@@ -153,7 +168,7 @@ class Handles(Sequence[Handle]):
         told = bytearray(max(self._call, default=NOWHERE) + 1)
         for at, number in enumerate(self._order):
             call = self._call[number]
-            if self.kind(number) != REFERENCE and not told[call]:
+            if self._kind[number] != self._reference and not told[call]:
                 told[call] = True
                 yield call, at
 
@@ -164,7 +179,7 @@ class Handles(Sequence[Handle]):
     def carried(self) -> Iterator[int]:
         """The places of the handles that were minted and that a later text holds."""
         for at, number in enumerate(self._order):
-            if self._uses.any(number) and self.kind(number) != REFERENCE:
+            if self._uses.any(number) and self._kind[number] != self._reference:
                 yield at
 
     def _handle(self, number: int) -> Handle:
@@ -177,7 +192,7 @@ class Handles(Sequence[Handle]):
         return [
             Handle(
                 value,
-                self.kind(number),
+                self._kinds[self._kind[number]],
                 self._call[number],
                 self._step[number],
                 self._pointers[self._pointer[number]],
@@ -189,18 +204,12 @@ class Handles(Sequence[Handle]):
 
 def _sorted_by(keys: Sequence[int], count: int) -> tuple[array[int], array[int]]:
     """The places of keys below `count`, sorted by key and, of one key, in their order; and where each key begins among
-    them, with one more for the end (a counting sort).
+    them, with one more for the end.
     """
-    begin = array("i", [0]) * (count + 1)
+    held = array("i", [0]) * (count + 1)
     for key in keys:
-        begin[key + 1] += 1
-    for key in range(count):
-        begin[key + 1] += begin[key]
-    free, places = begin[:], array("i", [0]) * len(keys)
-    for at, key in enumerate(keys):
-        places[free[key]] = at
-        free[key] += 1
-    return begin, places
+        held[key + 1] += 1
+    return array("i", accumulate(held)), array("i", sorted(range(len(keys)), key=keys.__getitem__))
 
 
 class _Uses:

@@ -12,12 +12,15 @@ Leaf = tuple[str | None, Token, str | None, str | int]
 there, the nearest object key above it, and the scalar. `pointer_of` joins the first two, when somebody asks."""
 
 _Open = tuple[str, str | None, bool, Iterable[tuple[Token, object]]]
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def leaves_of(value: object) -> list[Leaf]:
     """The strings and integers of a value; iterative, so depth can't exhaust the stack."""
     if isinstance(value, str) or type(value) is int:
         return [(None, "", None, value)]
+    if isinstance(value, dict) and _SCALARS.issuperset(map(type, value.values())):
+        return _members("", value)
     found: list[Leaf] = []
     todo: list[_Open] = []
     _open(todo, "", None, value)
@@ -26,12 +29,19 @@ def leaves_of(value: object) -> list[Leaf]:
         for token, item in entries:
             if isinstance(item, str) or type(item) is int:
                 found.append((above, token, str(token) if named else key, item))
+            elif isinstance(item, dict) and _SCALARS.issuperset(map(type, item.values())):
+                found += _members(pointer_of(above, token), item)
             elif isinstance(item, (dict, list)):
                 _open(todo, pointer_of(above, token), str(token) if named else key, item)
                 break
         else:
             todo.pop()
     return found
+
+
+def _members(pointer: str, flat: dict[str, object]) -> list[Leaf]:
+    """The leaves of an object that holds no other, as most objects do."""
+    return [(pointer, key, str(key), item) for key, item in flat.items() if type(item) is str or type(item) is int]
 
 
 def _open(todo: list[_Open], pointer: str, key: str | None, value: object) -> None:

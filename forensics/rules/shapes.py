@@ -42,9 +42,10 @@ class Shapes:
         if not value or len(value) > MAX_VALUE or (len(value) > MAX_SPACED and _SPACE.search(value) is not None):
             return None
         under_id = key is not None and self.is_id_key(key)
-        matched, kind = (self._under_id if under_id else self._elsewhere).kind(value)
-        if matched:
-            return kind
+        rules = self._under_id if under_id else self._elsewhere
+        match = rules.fullmatch(value)
+        if match is not None and match.lastindex is not None:
+            return rules.kinds[match.lastindex - 1]
         return "id" if under_id and _one_word(value) else None
 
     def is_id_key(self, key: str) -> bool:
@@ -66,14 +67,8 @@ class _Alternation:
 
     def __init__(self, rules: tuple[ShapeRule, ...]) -> None:
         with_pattern = [rule for rule in rules if rule.pattern is not None]
-        self._kinds = tuple(rule.kind for rule in with_pattern)
-        self._pattern = re.compile("|".join(f"({rule.pattern})" for rule in with_pattern), re.ASCII)
-
-    def kind(self, value: str) -> tuple[bool, str | None]:
-        match = self._pattern.fullmatch(value)
-        if match is None or match.lastindex is None:
-            return False, None
-        return True, self._kinds[match.lastindex - 1]
+        self.kinds = tuple(rule.kind for rule in with_pattern)
+        self.fullmatch = re.compile("|".join(f"({rule.pattern})" for rule in with_pattern), re.ASCII).fullmatch
 
 
 def _one_word(value: str) -> bool:
