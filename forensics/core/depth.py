@@ -6,6 +6,7 @@ One linear pass over the brackets, without recursion, so that a text of any dept
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -38,14 +39,17 @@ def is_deeper_than(most: int, raw: bytes, value: object) -> bool:
         return False
     level = [value]
     for _ in range(most):
-        level = [inner for outer in level for inner in _inside(outer) if isinstance(inner, (dict, list))]
+        level = [inner for inner in chain.from_iterable(map(_inside, level)) if type(inner) in _CONTAINERS]
         if not level:
             return False
     return True
 
 
+_CONTAINERS = (dict, list)
+
+
 def _inside(container: object) -> Iterable[object]:
-    return container.values() if isinstance(container, dict) else container if isinstance(container, list) else ()
+    return container.values() if type(container) is dict else container if type(container) is list else ()
 
 
 def flattened(raw: bytes, most: int) -> bytes | None:

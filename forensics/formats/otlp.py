@@ -22,7 +22,7 @@ from forensics.formats.shared.document import is_value, note_cut, open_document
 from forensics.formats.shared.fields import Fields, fields_of, items_of, opens_with
 from forensics.formats.shared.flattened import Flat
 from forensics.formats.shared.lines import lines, plain_start
-from forensics.formats.shared.span_names import SERVICE, WANTED, OtherNames
+from forensics.formats.shared.span_names import SERVICE, SHARED, WANTED, OtherNames
 from forensics.formats.shared.span_walk import walk_spans
 from forensics.formats.shared.spans import Attributes, Event, Span, Spread, hex_id, nanoseconds, say_lost_time
 
@@ -116,6 +116,7 @@ _array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _NOTHING = (b"", b'""', b"null")
 _SEVERAL = 2
 _NAMED = 4
+_SHORT = 64  # bytes of a value that is kept once for all spans that have it
 _NO_TIME = _NO_COUNT = (None, "", 0, "0")
 _SIGNALS = {"resourceLogs": "log records", "resourceMetrics": "metrics", "resourceProfiles": "profiles"}
 _KNOWN_MEMBERS = (
@@ -158,7 +159,9 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     if not reader.spans and not build.counts.records:
         raise source.holds_no("span")
     reader.say_what_stands_beside()
-    walk_spans(reader.spans, build)
+    spans = reader.spans
+    del reader  # with what only reading needs
+    walk_spans(spans, build)
 
 
 def _is_document(source: Source) -> bool:
@@ -179,6 +182,7 @@ class _OtlpReader:
         self.spans: list[Span] = []
         self._ids: dict[str, str] = {}
         self._shared: dict[str, str] = {}
+        self._values: dict[bytes, Payload] = {}
         self._slots: dict[tuple[int | str, ...], tuple[int | str, ...]] = {}
         self._other_names = OtherNames()
         self._beside: dict[str, list[Spot]] = {}
@@ -329,7 +333,7 @@ class _OtlpReader:
                 attributes,
                 events,
                 place,
-                pointer,
+                self._shared.setdefault(pointer, pointer),
                 self._shared_slots(slots),
                 foreign,
                 service,
@@ -370,6 +374,8 @@ class _OtlpReader:
                 payload = plain(attribute.value)
             if payload is None:
                 continue
+            if name in SHARED and len(payload) <= _SHORT:
+                payload = self._values.setdefault(bytes(payload), payload)
             if name in attributes:
                 spot = Spot(place, f"{pointer}/attributes/{slot}")
                 tainted = self._twice(name, attributes[name], payload, spot) or tainted

@@ -6,6 +6,7 @@ that; messages are small copies, so that no decoded prompt is kept alive by a pa
 
 from __future__ import annotations
 
+from sys import intern
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -129,7 +130,7 @@ class MessageReader:
         if role == "assistant":
             answer = _answer_as_it_should_be(body)
             if answer is not None:
-                return Said((answer,), span.where(name))
+                return Said((answer,), intern(span.where(name)))
         items = items_of(body)
         spread = span.spread.get(name)
         if spread is not None:
@@ -288,19 +289,19 @@ def _from_parts(told: _GenAiMessage, pointer: str) -> Message | None:
         elif part.type == "tool_call" and part.name:
             given = _given(part.arguments)
             damage = None if given is None else arguments_damage(given)
-            calls.append(Part(part.name, part.id or None, given, f"/parts/{index}", tainted=damage))
+            calls.append(Part(intern(part.name), part.id or None, given, intern(f"/parts/{index}"), tainted=damage))
         elif part.type == "tool_call_response":
             payload = _given(part.response) or _given(part.result)
             if payload is not None and result_damage(payload) is not None:
                 payload = None
-            results.append(Part(part.name or "", part.id or None, payload, f"/parts/{index}"))
+            results.append(Part(part.name or "", part.id or None, payload, intern(f"/parts/{index}")))
         else:
             return None
     said = joined(texts)
-    role = told.role.lower()
+    role = intern(told.role.lower())
     key = content_key(role, said, calls, results)
     name = "" if role == "tool" else told.name or ""
-    return Message(role, key, pointer, said, tuple(calls), tuple(results), name, told.finish_reason or "")
+    return Message(role, key, pointer, said, tuple(calls), tuple(results), name, intern(told.finish_reason or ""))
 
 
 def _given(payload: Payload) -> Payload | None:

@@ -136,6 +136,9 @@ SERVICE = "service.name"
 LANGFUSE_END = ("langfuse.observation.level", "langfuse.observation.status_message")
 """How an observation of Langfuse ended; nothing is said where it ended well."""
 
+SHARED = frozenset({*OPERATION, *RUNNER, *AGENT_NAME, *FINISH, *MODEL, *TOOL_NAME, *INPUT_TOKENS, *OUTPUT_TOKENS})
+"""Names of which many spans have the same value."""
+
 WANTED: dict[str, str] = {
     name: name
     for row in (

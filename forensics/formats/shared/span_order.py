@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from array import array
 from heapq import heapify, heappop, heappush
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -43,9 +44,18 @@ class Tree(msgspec.Struct):
     roots: list[int]
 
 
+def sorted_by(spans: Iterable[Span], *fields: str) -> list[Span]:
+    """The spans sorted by these fields: by one after the other, which takes no tuple for each of a million spans."""
+    found = list(spans)
+    for field in reversed(fields):
+        found.sort(key=attrgetter(field))
+    return found
+
+
 def build_tree(spans: Iterable[Span]) -> Tree:
     """Link the spans of one trace. Orphans of one missing parent hang under the root where there is exactly one."""
-    ordered = sorted(spans, key=lambda s: (s.start if s.start >= 0 else s.end, s.id, s.end))
+    ordered = sorted_by(spans, "id", "end")
+    ordered.sort(key=lambda s: s.start if s.start >= 0 else s.end)
     row_of = {span.id: row for row, span in enumerate(ordered)}
     parent = [row_of.get(span.parent, NO_PARENT) if span.parent else NO_PARENT for span in ordered]
     missing: dict[str, list[int]] = {}

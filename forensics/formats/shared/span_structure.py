@@ -8,7 +8,7 @@ from forensics.core.evidence import Basis
 from forensics.core.findings import finding
 from forensics.core.sanitise import one_line
 from forensics.formats.shared.span_names import Role
-from forensics.formats.shared.span_order import NO_PARENT
+from forensics.formats.shared.span_order import NO_PARENT, sorted_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ def note(builder: TraceBuilder, code: str, message: str, spans: Sequence[Span]) 
 def distinct(spans: Iterable[Span], builder: TraceBuilder, build: EvidenceBuilder) -> list[Span]:
     """One span an id. What was exported twice is one span; two stories under one id are a gap."""
     kept: dict[str, Span] = {}
-    for span in sorted(spans, key=lambda s: (s.id, s.start, s.end, s.name, s.place, s.pointer)):
+    for span in sorted_by(spans, "id", "start", "end", "name", "place", "pointer"):
         first = kept.setdefault(span.id or f"no id {len(kept)}", span)
         if first is span:
             continue
