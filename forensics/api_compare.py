@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -11,6 +12,7 @@ from forensics.api import Options, one_evidence, one_trace, read, without_cycle_
 from forensics.compare.comparison import Comparison, Result, compare
 from forensics.core.limits import under
 from forensics.core.policy import Policy
+from forensics.core.sanitise import one_line
 from forensics.errors import ConfigurationError
 from forensics.formats.shared.source import STDIN
 from forensics.report.comparison import comparison_document
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 D = TypeVar("D")
 ALIKE, PARTED, UNTOLD = 0, 1, 3
+_LISTED = 20
 _ENDS = {Result.DIVERGED: PARTED, Result.NOT_COMPARABLE: UNTOLD}
 
 
@@ -99,12 +102,23 @@ def compare_runs(left: Where, right: Where, options: Options | None = None, othe
         )
         one.check_unchanged()
         second.check_unchanged()
+        if os.path.realpath(str(left)) == os.path.realpath(str(right)) and other.trace is None:
+            _check_two_runs(readings[1], *(analysis.trace.id for analysis in analyses))
         comparison = compare(*analyses, rules)
         evidence = tuple(
             Examined(source.name, source.sha256, source.size, reading)
             for source, reading in zip((one, second), readings, strict=True)
         )
     return Compared(comparison, (evidence[0], evidence[1]), analyses, policy, rules, options.redact)
+
+
+def _check_two_runs(there: Reading, left: str, right: str) -> None:
+    """Raise ConfigurationError where a run would be set beside itself, unasked, though its file holds others."""
+    others = [trace.id for trace in there.traces if trace.id != right]
+    if left == right and others:
+        message = f"both sides are the run {one_line(left, 80)} of {there.evidence.name}, which holds others too"
+        listed = ", ".join(one_line(one, 80) for one in others[:_LISTED])
+        raise ConfigurationError(message, hint=f"choose the other one with --trace-b ID: {listed}")
 
 
 def compare_exit_code(result: Result) -> int:

@@ -14,8 +14,10 @@ import msgspec
 from forensics.analysis.run import TraceAnalysis, analyse
 from forensics.api import Options, inventory, one_evidence, one_trace, read, without_cycle_collection
 from forensics.compare.comparison import Comparison, Result, compare
+from forensics.compare.events import CALL, OUTPUT
 from forensics.core.evidence import Severity
 from forensics.core.findings import Finding
+from forensics.core.jsonvalue import raw
 from forensics.core.limits import under
 from forensics.core.policy import Policy
 from forensics.core.trace import StepKind
@@ -34,7 +36,7 @@ from forensics.replay.script import script_of
 from forensics.replay.trace_out import Ended, Of, trace_out
 from forensics.report.compose import Examined
 from forensics.report.redaction import redactor_of
-from forensics.report.rerun import Judged, Outcome, Refusal, rerun_document
+from forensics.report.rerun import Judged, Outcome, Refusal, recorded_output, rerun_document
 from forensics.rules.engine import RuleSet, load_rules
 from forensics.rules.policy_file import load_policy
 
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from forensics.core.reading import Reading
+    from forensics.core.trace import Payload, Trace
     from forensics.replay.ports import Answerer
     from forensics.replay.running import Runner
     from forensics.replay.setting import Present
@@ -51,6 +54,8 @@ D = TypeVar("D")
 DONE, REFUSED, UNTOLD = 0, 1, 3
 _PORTS = frozenset({"model", "call", "output", "system", "user", "approval", "memory"})
 """The kinds of events that an agent of the user's tells through its ports."""
+_CALLS = frozenset({CALL})
+"""Those of one that asks no model."""
 
 
 def _keep_quiet(_told: str) -> None:
@@ -246,12 +251,13 @@ def _compared(prepared: Prepared, done: Rerun) -> Replayed:
     """The rerun beside the recorded run, as far as it tells of itself."""
     analysis = analyse(done.reading, prepared.rules, prepared.policy)[0]
     kinds = _kinds(done)
-    comparison = compare(prepared.analysis, analysis, prepared.rules, kinds)
+    outputs = _outputs(done, prepared.analysis.trace) if kinds == _CALLS else None
+    comparison = compare(prepared.analysis, analysis, prepared.rules, kinds, outputs)
     return Replayed(
         prepared=prepared,
         rerun=done,
         comparison=comparison,
-        kinds=kinds,
+        kinds=kinds if outputs is None else _CALLS | {OUTPUT},
         analysis=analysis,
         findings=findings_of(done, prepared.analysis.trace),
     )
@@ -264,7 +270,15 @@ def _kinds(done: Rerun) -> frozenset[str] | None:
     if done.blueprint:
         return None
     asked = any(isinstance(entry, (Turned, Told)) for entry in done.log)
-    return _PORTS if asked else frozenset({"call"})
+    return _PORTS if asked else _CALLS
+
+
+def _outputs(done: Rerun, recorded: Trace) -> tuple[Payload, Payload] | None:
+    """What both runs answered in the end, where an agent that asks no model tells it by what it returns."""
+    before = recorded_output(recorded)
+    if done.output is None or before is None or done.stopped is not None:
+        return None
+    return raw(before), raw(done.output)
 
 
 def _broke_anew(done: Rerun, compared: Comparison) -> bool:

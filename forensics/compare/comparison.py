@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from forensics.analysis.run import TraceAnalysis
-    from forensics.core.trace import Trace
+    from forensics.core.trace import Payload, Trace
     from forensics.rules.engine import RuleSet
 
 _CAUSES = {
@@ -83,12 +83,17 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 def compare(
-    left: TraceAnalysis, right: TraceAnalysis, rules: RuleSet, kinds: frozenset[str] | None = None
+    left: TraceAnalysis,
+    right: TraceAnalysis,
+    rules: RuleSet,
+    kinds: frozenset[str] | None = None,
+    outputs: tuple[Payload, Payload] | None = None,
 ) -> Comparison:
     """Compare two runs, of any two formats. Near linear in the bytes of both. `kinds` are the kinds of events that
     count (None: all): a rerun through ports tells nothing of the others, by its making, and whoever asks says so.
+    `outputs` are the last answers of both runs, where no event that counts tells them.
     """
-    return _Walk(left, right, rules, kinds).run()
+    return _Walk(left, right, rules, kinds).run(outputs)
 
 
 def _is_one_record(left: Trace, right: Trace) -> bool:
@@ -106,14 +111,14 @@ class _Walk:
             Keys(right.trace, right.handles, loose=self.loose),
         )
         self.notes = Notes(*traces, same=_is_one_record(*traces))
-        self.renaming = Renaming()
+        self.renaming = Renaming(rules.is_id_key)
         self.comparer = Comparer(self.renaming, loose=self.loose)
         self.calls = CallComparer(self.sides, self.comparer, self.renaming, self.notes, Generated(*traces, rules))
         self.silent = tuple(frozenset(trace.silent_turns) for trace in traces)
         self.explanations = Explanations()
         self.suspects = Suspects(traces, self.renaming)
 
-    def run(self) -> Comparison:
+    def run(self, outputs: tuple[Payload, Payload] | None) -> Comparison:
         self.notes.gaps()
         found = self._script()
         for row in found.rows:
@@ -122,6 +127,8 @@ class _Walk:
                 told = self.explanations.explain(one.divergence, one.call, joins=one.joins or row.first)
                 self.explanations.add(self.suspects.blamed(told, row), one.call)
             self.suspects.passed(row)
+        if outputs is not None:
+            self._outputs(*outputs)
         if found.interleaved:
             self.notes.interleaved()
         self.notes.renamed(self.renaming.renamed)
@@ -147,6 +154,26 @@ class _Walk:
         if self.renaming.renamed:
             return Result.MODULO_HANDLES
         return Result.EQUIVALENT if "parallel_order_differs" in codes else Result.IDENTICAL
+
+    def _outputs(self, left: Payload, right: Payload) -> None:
+        parting = self.comparer.parting(said(left), said(right))
+        if parting is None:
+            return
+        steps = [max(len(trace) - 1, 0) for trace in self.traces]
+        told = Divergence(
+            index=steps[0],
+            kind=Kind.OUTPUT,
+            cause=Cause.AGENT,
+            lane="",
+            what=_words(OUTPUT),
+            left=shown(parting.first)[0],
+            right=shown(parting.first)[1],
+            pointer=parting.first.pointer,
+            left_step=steps[0],
+            right_step=steps[1],
+            touches=False,
+        )
+        self.explanations.add(self.explanations.explain(told, None), None)
 
     # what can be compared --------------------------------------------------------------------------------------------
 

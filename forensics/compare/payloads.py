@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from forensics.core.agreement import Rung, agree, content_text
+from forensics.core.agreement import Rung, agree, content_text, only_text
 from forensics.core.differences import ABSENT, Difference, differences
 from forensics.core.jsonvalue import equal_values, raw, unfold, value_of
 from forensics.core.pointers import pointer_tokens
@@ -103,7 +103,7 @@ def said(payload: Payload | None) -> Payload | None:
     if payload is None:
         return None
     value = value_of(payload)
-    text = content_text(value) if isinstance(value, list) else None
+    text = only_text(value) if isinstance(value, list) else None
     if text is None:
         return None if value in _NOTHING else payload
     return raw(text) if text else None

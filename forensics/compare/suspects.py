@@ -58,12 +58,20 @@ class Suspects:
             b"\n".join(_texts(trace, event)) for trace, event in zip(self._traces, (row.left, row.right), strict=True)
         ]
         for handle in self._renaming.renamed:
-            if any(
-                value.encode("utf-8", "surrogatepass") in text
-                for value in (handle.left, handle.right)
-                for text in texts
-            ):
+            if any(_names(text, value) for value in (handle.left, handle.right) for text in texts):
                 yield handle
+
+
+def _names(text: bytes, value: str) -> bool:
+    """Whether a text holds a value on its own, as no part of a longer word."""
+    name = value.encode("utf-8", "surrogatepass")
+    at = text.find(name)
+    while at >= 0:
+        around = text[at - 1 : at] if at else b"", text[at + len(name) : at + len(name) + 1]
+        if not any(one.isalnum() for one in around):
+            return True
+        at = text.find(name, at + 1)
+    return False
 
 
 def _texts(trace: Trace, event: Event | None) -> Sequence[bytes]:

@@ -118,6 +118,19 @@ def content_text(value: object) -> str | None:
     return "".join(t for t in texts if isinstance(t, str)) if all(isinstance(t, str) for t in texts) else None
 
 
+_BESIDE_TEXT = frozenset({"type", "text", "annotations", "citations", "logprobs", "cache_control", "index"})
+
+
+def only_text(value: object) -> str | None:
+    """The joined text of content blocks that hold nothing else (what a provider notes beside a text aside); None where
+    one does: a file, an image or a value is part of what is said.
+    """
+    blocks = value.get("content") if isinstance(value, dict) else value
+    if not isinstance(blocks, list) or not all(isinstance(b, dict) and b.keys() <= _BESIDE_TEXT for b in blocks):
+        return None
+    return content_text(value)
+
+
 def _error_of(shown: object, error: object) -> bool:
     """Whether one text is the other behind an error prefix ("Error: ...", "Error executing tool x: ...")."""
     if not isinstance(shown, str) or not isinstance(error, str) or not error or not shown.endswith(error):

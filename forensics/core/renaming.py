@@ -2,7 +2,8 @@
 kind at one place, and what a value says under it.
 
 A handle that is written in capitals or percent-encoded is still that handle (the ways of writing that the flow of
-values knows). Two values for one, or one for two, are never learnt: what rests on them then differs.
+values knows). Two values for one, or one for two, are never learnt: what rests on them then differs. A short one (`5`)
+is that handle only where it stands alone under a key that identifies something: an amount of 5 is not the order 5.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from forensics.core.handles import Handle
 
 _PIECE = re.compile("[A-Za-z0-9]+")
+_SHORT = 4  # characters; as in the flow of values, fewer say nothing by themselves
 _ID_LIKE = {"number": "id"}  # a random id of digits only is a number by its shape, and an id to its tool
 
 
@@ -34,14 +36,16 @@ class Renamed(msgspec.Struct, frozen=True):
 
 
 class Renaming:
-    """The bijection learnt so far. `renamed` are its pairs whose names differ, in the order of learning."""
+    """The bijection learnt so far. `renamed` are its pairs whose names differ, in the order of learning. `identifies`
+    says whether the key of a value says that it identifies something (`id`, `order_no`).
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, identifies: Callable[[str], bool]) -> None:
         self.renamed: list[Renamed] = []
         self._right_of: dict[str, str] = {}
         self._left_of: dict[str, str] = {}
-        self._rightward = _Rewriting()
-        self._leftward = _Rewriting()
+        self._rightward = _Rewriting(identifies)
+        self._leftward = _Rewriting(identifies)
 
     def __bool__(self) -> bool:
         """Whether any value is called otherwise."""
@@ -67,8 +71,9 @@ class Renaming:
         self._left_of[right] = left
         if left == right:
             return False
-        self._rightward.add(left, right)
-        self._leftward.add(right, left)
+        by_key = min(len(left), len(right)) < _SHORT
+        self._rightward.add(left, right, by_key=by_key)
+        self._leftward.add(right, left, by_key=by_key)
         return True
 
     def rightward(self, value: Any) -> Any:
@@ -104,14 +109,19 @@ class _Rewriting:
     its anchor, and then compared whole, so that a text costs what it is long, however many values there are.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, identifies: Callable[[str], bool]) -> None:
+        self._identifies = identifies
         self._around: dict[str, _Around] = {}
+        self._by_key: dict[str, str] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._around)
+        return bool(self._around or self._by_key)
 
-    def add(self, old: str, new: str) -> None:
-        """From now on `old` becomes `new`, in every way of writing."""
+    def add(self, old: str, new: str, *, by_key: bool) -> None:
+        """From now on `old` becomes `new`, in every way of writing; `by_key`: where a key says that it is an id."""
+        if by_key:
+            self._by_key.setdefault(old, new)
+            return
         for one, other in _writings(old, new):
             piece = max(_PIECE.finditer(one), key=lambda m: len(m.group()), default=None)
             if piece is not None:
@@ -121,31 +131,32 @@ class _Rewriting:
 
     def rewritten(self, value: Any) -> Any:
         """The value with every text, number and key rewritten. Iterative, so that nesting can't exhaust the stack."""
-        if not self._around:
+        if not self:
             return value
         root: list[Any] = [None]
-        todo: list[tuple[Any, Any, Any]] = [(root, 0, value)]
+        todo: list[tuple[Any, Any, Any, str]] = [(root, 0, value, "")]
         while todo:
-            holder, key, item = todo.pop()
+            holder, key, item, under = todo.pop()
             if isinstance(item, dict):
                 names = _names(item, self._text)
                 holder[key] = filled = dict.fromkeys(names)
-                todo.extend((filled, name, part) for name, part in zip(names, item.values(), strict=True))
+                todo.extend((filled, name, part, old) for name, (old, part) in zip(names, item.items(), strict=True))
             elif isinstance(item, list):
                 holder[key] = [None] * len(item)
-                todo.extend((holder[key], n, part) for n, part in enumerate(item))
+                todo.extend((holder[key], n, part, under) for n, part in enumerate(item))
             else:
-                holder[key] = self._scalar(item)
+                holder[key] = self._scalar(item, under)
         return root[0]
 
-    def _scalar(self, item: Any) -> Any:
-        if isinstance(item, str):
-            return self._text(item)
-        if type(item) is int:
-            spelled = str(item)
+    def _scalar(self, item: Any, under: str) -> Any:
+        """A text or a number, which stands under that key (of the nearest object)."""
+        if not isinstance(item, str) and type(item) is not int:
+            return item
+        spelled = str(item)
+        new = self._by_key.get(spelled)
+        if new is None or not self._identifies(under):
             new = self._text(spelled)
-            return item if new == spelled else int(new) if new.isdigit() and new.isascii() else new
-        return item
+        return item if new == spelled else int(new) if type(item) is int and new.isascii() and new.isdigit() else new
 
     def _text(self, text: str) -> str:
         found = sorted(self._standing_in(text), key=lambda hit: (hit[0], -hit[1]))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from forensics.core.agreement import content_text
+from forensics.core.agreement import only_text
 from forensics.core.differences import ABSENT, Difference, differences
 from forensics.core.jsonvalue import unfold
 from forensics.core.messages import MODEL_ROLES
@@ -66,7 +66,7 @@ def kind_of(message: Mapping[str, Any]) -> StepKind:
 def content_of(message: Mapping[str, Any]) -> Any:
     """What a message says: of content blocks their text, where they have nothing else."""
     content = message.get("content")
-    text = content_text(content) if isinstance(content, list) else None
+    text = only_text(content) if isinstance(content, list) else None
     return content if text is None else text
 
 

@@ -1,17 +1,20 @@
 """Is a value that differs the run's own making, and which fresh handle is which recorded one? By shape and by place.
 
 Both sides must be opaque values of one kind (a uuid for a uuid, `pg_…` for `pg_…`): two words of a vocabulary, such as
-`sev1` and `sev2`, never are, and two values of one kind at different places are not taken for each other.
+`sev1` and `sev2`, never are, and two values of one kind at different places are not taken for each other. A value that
+the recorded run knows already is not fresh: what it names there is something else.
 """
 
 from __future__ import annotations
 
+import functools
+import re
 from typing import TYPE_CHECKING, Any
 
 from forensics.core.pointers import pointer_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from forensics.core.handles import Handle
     from forensics.rules.engine import RuleSet
@@ -20,12 +23,37 @@ _LONGEST = 512
 _ID_LIKE = {"number": "id"}
 
 
-class Fresh:
-    """The handles of a recorded run, by the call that minted them, and how a value's kind is told."""
+_WORD = re.compile(rb"[A-Za-z0-9]+")
 
-    def __init__(self, rules: RuleSet, minted: Mapping[int, Sequence[Handle]]) -> None:
+
+class Fresh:
+    """The handles of a recorded run, by the call that minted them, how a value's kind is told, and what stands in that
+    run anywhere (`texts`).
+    """
+
+    def __init__(
+        self, rules: RuleSet, minted: Mapping[int, Sequence[Handle]], texts: Iterable[bytes | None] = ()
+    ) -> None:
         self.minted = minted
         self._rules = rules
+        self._texts = texts
+
+    @functools.cached_property
+    def _words(self) -> frozenset[bytes]:
+        return frozenset(word for text in self._texts if text is not None for word in _WORD.findall(text))
+
+    def learnable(self, call: int, presented: Any) -> Iterator[tuple[str, str]]:
+        """The handles that a recorded call minted and what another result of it holds in their place, where that is a
+        value of the same kind that the recorded run knows nothing of.
+        """
+        for handle, other in learnable(self.minted.get(call, ()), presented, self._rules):
+            if not self._is_known(other):
+                yield handle, other
+
+    def _is_known(self, value: str) -> bool:
+        """Whether the recorded run may hold a value: its longest word stands there."""
+        words = _WORD.findall(value.encode("utf-8", "surrogatepass"))
+        return not words or max(words, key=len) in self._words
 
     def is_own(self, pointer: str, recorded: Any, asked: Any, given: bytes) -> bool:
         """Whether both values are opaque and of one kind, and nothing that the agent was given holds the new one."""

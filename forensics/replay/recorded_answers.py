@@ -44,7 +44,7 @@ class RecordedAnswers:
         self.given: dict[int, Any] = {}
         self.without_effect: dict[str, int] = {}
         self.turn: RecordedTurn | None = None
-        self.renaming = Renaming()
+        self.renaming = Renaming(lambda _key: False)  # the session shares its own
         self.left = deque(script.turns)
         self._modifications = modifications
         told = any(one.kind is StepKind.SYSTEM for turn in script.turns for one in turn.shown)

@@ -13,7 +13,7 @@ import msgspec
 
 from forensics.core.build import Spot
 from forensics.core.evidence import Evidence
-from forensics.core.jsonvalue import value_of, written
+from forensics.core.jsonvalue import same_value, value_of, written
 from forensics.core.lanes import Execution
 from forensics.core.reading import EvidenceBuilder
 from forensics.core.trace import StepKind
@@ -58,7 +58,7 @@ class _Telling:
             self._tell(entry)
             if isinstance(entry, Turned):
                 said = entry.answer.text
-        if output is not None and output != said:
+        if output is not None and not same_value(output, said):
             self.builder.step(StepKind.OTHER, Spot(self.place), name=FINAL, payload=_raw(output))
         reading = self.build.finish()
         trace = reading.traces[0]
@@ -133,7 +133,7 @@ class _Telling:
     def _result(self, entry: Called, known: Call | None) -> Payload:
         """The recorded bytes where the agent was given what is recorded, else what it was given."""
         recorded = None if known is None else known.result
-        if recorded is not None and value_of(recorded) == entry.value:
+        if recorded is not None and same_value(value_of(recorded), entry.value):
             return recorded
         return _raw(entry.value)
 

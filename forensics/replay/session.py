@@ -33,7 +33,7 @@ class Session:
     """One rerun, as the side that holds the record sees it."""
 
     def __init__(self, setting: Setting, answerer: Answerer, recorded: RecordedAnswers) -> None:
-        self.course = Course()
+        self.course = Course(setting.rules)
         self._recorded = recorded
         recorded.renaming = self.course.renaming
         started = setting.analysis.trace.started

@@ -47,10 +47,10 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 class Course:
     """How a rerun goes: its log, what its model waits for, the renaming learnt, and why it has ended."""
 
-    def __init__(self) -> None:
+    def __init__(self, rules: RuleSet) -> None:
         self.log: list[Entry] = []
         self.waiting = Waiting()
-        self.renaming = Renaming()
+        self.renaming = Renaming(rules.is_id_key)
         self.stopped: Stopped | None = None
 
     def stop(self, stopped: Stopped) -> frames.Stop:

@@ -12,10 +12,10 @@ import msgspec
 
 from forensics.core.differences import differences, shown
 from forensics.core.evidence import Locator
-from forensics.core.jsonvalue import equal_values, unfold
+from forensics.core.jsonvalue import equal_values, same_value, unfold
 from forensics.core.sanitise import one_line
 from forensics.replay import frames
-from forensics.replay.fresh import Fresh, learnable
+from forensics.replay.fresh import Fresh
 from forensics.replay.gate import Gate, Reply
 from forensics.replay.log import Called, Disposition
 from forensics.replay.nearest import nearest
@@ -74,7 +74,7 @@ class ToolAnswers:
         self.rows = [trace.call[one.request.step or 0] for one in recordings]
         self._gate = Gate(recordings)
         self._stand_ins = StandIns(setting.plan)
-        self._fresh = Fresh(setting.rules, _minted(setting.analysis.handles))
+        self._fresh = Fresh(setting.rules, _minted(setting.analysis.handles), trace.payload)
         self._ordered: _Asked | None = None
 
     def call(self, said: frames.CallTool) -> frames.FromParent:
@@ -224,7 +224,7 @@ class ToolAnswers:
 
     def _learn(self, row: int, presented: Any) -> tuple[str, ...]:
         """Learn from two results of one call which fresh handle is which recorded one; the recorded ones, in order."""
-        pairs = learnable(self._fresh.minted.get(row, ()), unfold(presented), self._setting.rules)
+        pairs = self._fresh.learnable(row, unfold(presented))
         return tuple(left for left, right in pairs if self._renaming.join(left, right))
 
     # the log ---------------------------------------------------------------------------------------------------------
@@ -257,6 +257,6 @@ def _minted(handles: Sequence[Handle]) -> Mapping[int, list[Handle]]:
 
 
 def _given(value: Any, told: Any, *, failed: bool) -> frames.Given:
-    if told is value or told == value:
+    if told is value or same_value(told, value):
         return frames.Given(value, failed=failed)
     return frames.Given(value, failed=failed, shown=told)

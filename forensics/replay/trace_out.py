@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from forensics.core.jsonvalue import strict_value, value_of
+from forensics.core.jsonvalue import same_value, strict_value, value_of
 from forensics.core.trace import StepKind
 from forensics.replay.guards import says_passed
 from forensics.replay.log import Called, Disposition, Earlier, GuardedBy, Told, Turned
@@ -118,7 +118,7 @@ class _Log:
             line["disposition"] = NOT_REACHED
         if ended.because:
             self._add("error", {"text": ended.because}, "")
-        elif ended.output is not None and ended.output != self._said:
+        elif ended.output is not None and not same_value(ended.output, self._said):
             self._add("final_output", {"text": ended.output}, "")
 
     def _add(self, kind: str, told: _Line, agent: str) -> _Line:
@@ -184,7 +184,7 @@ class _Log:
     def _asked_for(self, entry: Called) -> _Line | None:
         """The line of the call that the turn asked for, where the agent made just that; else it was never made."""
         line = self._waiting.get((entry.turn, entry.index))
-        if line is None or line["args"] != entry.arguments or line["name"] != entry.tool:
+        if line is None or not same_value(line["args"], entry.arguments) or line["name"] != entry.tool:
             return None
         return self._waiting.pop((entry.turn, entry.index))
 

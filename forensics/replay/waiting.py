@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from forensics.core.jsonvalue import same_value
+
 if TYPE_CHECKING:
     from forensics.replay.frames import CallTool
     from forensics.replay.ports import AskedCall, ModelAnswer
@@ -45,7 +47,7 @@ def _by_id(call: AskedCall, said: CallTool) -> bool:
 
 
 def _by_arguments(call: AskedCall, said: CallTool) -> bool:
-    return bool(call.arguments == said.arguments)
+    return same_value(call.arguments, said.arguments)
 
 
 def _by_tool(_call: AskedCall, _said: CallTool) -> bool:

@@ -202,6 +202,22 @@ def test_two_runs_of_one_file(samples: Path) -> None:
     assert compared.comparison.first.cause == "handle_changed"
 
 
+def test_a_run_is_not_set_beside_itself_where_its_file_holds_another(samples: Path, tmp_path: Path) -> None:
+    """Unless somebody asks for just that; a copy is another file."""
+    pager, link = samples / "pager.db", tmp_path / "link.db"
+    link.symlink_to(pager)
+    for other in (pager, link):
+        with pytest.raises(ConfigurationError, match="both sides are the run") as refused:
+            compare_runs(pager, other)
+        assert "b8e63f8c" in str(refused.value.hint)
+    assert compare_runs(pager, pager, Options(), Other(trace="7ef89abc")).comparison.result == "identical"
+    copy = tmp_path / "copy.db"
+    copy.write_bytes(pager.read_bytes())
+    assert compare_runs(pager, copy).comparison.result == "identical"
+    alone = samples / "readonly.db"
+    assert compare_runs(alone, alone).comparison.result == "identical"
+
+
 def test_both_can_not_come_from_standard_input() -> None:
     with pytest.raises(ConfigurationError):
         compare_runs("-", "-")
@@ -209,3 +225,63 @@ def test_both_can_not_come_from_standard_input() -> None:
 
 def test_the_verb_of_the_library_is_found_again_after_it_was_loaded() -> None:
     assert forensics.compare_runs is forensics.compare_runs is compare_runs
+
+
+def order(number: int, **more: Any) -> list[tuple[str | None, list[tuple[str, dict[str, Any], str]]]]:
+    """A run that makes an order of that number and then does something with it."""
+    made = ("create_order", {"of": "tea"}, json.dumps({"order_id": number}))
+    return [(None, [made]), (None, [("act", more, "ok")]), ("done", [])]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "result"),
+    [
+        ({"order_id": 5}, {"order_id": 6}, "equal_modulo_handles"),
+        ({"order": {"ids": [5]}}, {"order": {"ids": [6]}}, "equal_modulo_handles"),
+        ({"amount": 5}, {"amount": 6}, "diverged"),
+        ({"amount": 5}, {"amount": 5}, "equal_modulo_handles"),
+        ({"order_id": 5}, {"order_id": 5}, "diverged"),
+        ({"statement": "refund 5 for order 5"}, {"statement": "refund 6 for order 6"}, "diverged"),
+    ],
+)
+def test_a_short_number_is_an_id_only_where_a_key_says_so(
+    runs: Runs, left: dict[str, Any], right: dict[str, Any], result: str
+) -> None:
+    """The order is 5 in one run and 6 in the other; that says nothing of amounts."""
+    found = runs(chat(*order(5, **left)), chat(*order(6, **right))).comparison
+    assert found.result == result
+    assert [(one.left, one.right) for one in found.handles] == [("5", "6")]
+
+
+def test_a_number_of_more_digits_is_known_wherever_it_stands(runs: Runs) -> None:
+    left, right = (order(n, statement=f"ship order {n}", of=n) for n in (88123, 99127))
+    assert runs(chat(*left), chat(*right)).comparison.result == "equal_modulo_handles"
+
+
+def test_a_digit_in_a_text_names_no_handle(runs: Runs) -> None:
+    """What differs is blamed on a renamed handle only where it stands there by itself."""
+
+    def sent(number: int, year: int) -> dict[str, Any]:
+        made, act, end = order(number, sent=f"in {year}")
+        return chat(made, (None, [("look", {}, "ok")]), act, end)
+
+    first = runs(sent(5, 2025), sent(6, 2026)).comparison.first
+    assert first is not None
+    assert (first.kind, first.cause) == ("arguments", "model_difference")
+
+
+def test_what_a_block_holds_beside_its_text_is_said_too(tmp_path: Path, runs: Runs) -> None:
+    def events(file: str) -> Path:
+        said = [{"type": "text", "text": "pay this", "file_id": file}]
+        lines = [
+            {"type": "user", "text": said},
+            {"type": "tool_call", "id": "1", "name": "pay", "args": {}},
+            {"type": "tool_result", "call_id": "1", "result": "ok"},
+            {"type": "model", "text": "done"},
+        ]
+        place = tmp_path / f"{file}.jsonl"
+        place.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        return place
+
+    assert runs(events("bill-1"), events("bill-1")).comparison.result == "identical"
+    assert runs(events("bill-1"), events("bill-2")).comparison.result == "diverged"

@@ -423,3 +423,110 @@ def test_what_was_said_before_the_run_is_shown_and_told(write: Any) -> None:
     assert document.comparison.result == "identical"
     assert [turn.text for turn in document.model_calls] == ["It rains."]
     assert document.calls == []
+
+
+# whose value is it? --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def of_messages(tmp_path: Path) -> Callable[..., Path]:
+    """A recorded run as a list of messages: calls (tool, arguments, result), one a turn, and a last answer."""
+
+    def written(*calls: tuple[str, dict[str, Any], Any], answer: str = "done") -> Path:
+        messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
+        for number, (tool, arguments, result) in enumerate(calls):
+            asked = {"name": tool, "arguments": json.dumps(arguments)}
+            messages.append(
+                {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [{"id": f"c{number}", "type": "function", "function": asked}],
+                }
+            )
+            messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": json.dumps(result)})
+        messages.append({"role": "assistant", "content": answer})
+        place = tmp_path / "chat.json"
+        place.write_text(json.dumps({"messages": messages}), encoding="utf-8")
+        return place
+
+    return written
+
+
+def test_a_value_that_the_record_knows_already_is_no_fresh_handle(
+    rerun: Callable[..., Replayed], of_messages: Callable[..., Path]
+) -> None:
+    """A stand-in for the first page returns the number of the second one: two recorded handles for one presented."""
+    evidence = of_messages(
+        ("page", {"team": "a"}, {"id": "pg_8812"}),
+        ("page", {"team": "b"}, {"id": "pg_9147"}),
+        ("annotate", {"page_id": "pg_8812"}, {"note": "of the first"}),
+        ("annotate", {"page_id": "pg_9147"}, {"note": "of the second"}),
+    )
+
+    def agent(ports: Any) -> Any:
+        ports.tools.call("page", {"team": "a"})
+        return ports.tools.call("annotate", {"page_id": "pg_9147"})["note"]
+
+    document = rerun(agent, evidence=evidence, **stub("page", {"id": "pg_9147"})).document()
+    assert document.calls[0].disposition == "overridden"
+    assert document.output.new == "of the second"
+    assert document.comparison is not None
+    assert document.comparison.result == "diverged"
+
+
+def test_a_short_number_is_an_id_only_where_a_key_says_so(
+    rerun: Callable[..., Replayed], of_messages: Callable[..., Path]
+) -> None:
+    """The order 6 stands for the order 5; an amount of 6 does not stand for an amount of 5."""
+    evidence = of_messages(
+        ("create_order", {"of": "tea"}, {"order_id": 5}),
+        ("ship", {"order_id": 5}, {"ok": True}),
+        ("refund", {"amount": 5}, {"ok": True}),
+    )
+
+    def agent(ports: Any) -> Any:
+        ports.tools.call("create_order", {"of": "tea"})
+        ports.tools.call("ship", {"order_id": 6})
+        return ports.tools.call("refund", {"amount": 6})
+
+    document = rerun(agent, evidence=evidence, **stub("create_order", {"order_id": 6})).document()
+    assert [one for _, one in dispositions(document)] == ["normalised", "injected", "missed"]
+    assert document.stopped is not None
+    assert "/arguments/amount: recorded 5, asked 6" in document.stopped.message
+
+
+@pytest.mark.parametrize(("recorded", "given"), [(True, 1), (0, False), ([True], [1])])
+def test_a_truth_is_no_number(
+    rerun: Callable[..., Replayed], of_messages: Callable[..., Path], recorded: Any, given: Any
+) -> None:
+    """Python takes them for equal; the agent, its model and JSON do not."""
+    evidence = of_messages(("check", {}, {"ok": recorded}))
+
+    def agent(ports: Any) -> Any:
+        ports.model.ask()
+        ports.tools.call("check", {})
+        return ports.model.ask().text
+
+    document = rerun(agent, evidence=evidence, **stub("check", {"ok": given})).document()
+    assert dispositions(document) == [("check", "overridden")]
+    assert document.comparison is not None
+    assert document.comparison.first_divergence is not None
+    assert document.comparison.first_divergence.kind == "result"
+
+
+@pytest.mark.parametrize(("answer", "result"), [("done", "identical"), ("not done", "diverged"), (None, "identical")])
+def test_the_answer_of_an_agent_without_a_model_counts(
+    rerun: Callable[..., Replayed], of_messages: Callable[..., Path], answer: str | None, result: str
+) -> None:
+    """One that returns nothing tells no answer, and the document names what was compared."""
+
+    def agent(ports: Any) -> Any:
+        ports.tools.call("check", {})
+        return answer
+
+    document = rerun(agent, evidence=of_messages(("check", {}, {"ok": True}))).document()
+    assert document.comparison is not None
+    assert document.comparison.result == result
+    assert document.compared == (["call"] if answer is None else ["call", "output"])
+    first = document.comparison.first_divergence
+    assert first is None if result == "identical" else first is not None and first.kind == "output"
