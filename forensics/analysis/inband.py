@@ -6,7 +6,7 @@ errors is none either.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from forensics.core.jsonvalue import unfold
 from forensics.core.rpc_errors import answered
@@ -44,6 +44,14 @@ _EMPTY = frozenset({"data", "result"})
 _FAILED = frozenset({"error", "failed", "failure"})
 _LEAST_STATUS, _MOST_STATUS = 400, 599
 _MOST_MEMBERS = 16
+
+
+def may_say_it_failed(members: Collection[str]) -> bool:
+    """Whether an object with these members could be one that says so; for all others `says_it_failed` is false."""
+    return not _HOLDERS.isdisjoint(members) or all(name.lower() in _ENVELOPE for name in members)
+
+
+_HOLDERS = frozenset({"jsonrpc", "structuredContent", "content"})
 
 
 def says_it_failed(result: object) -> bool:

@@ -343,10 +343,10 @@ class Calls(Sequence[Call]):
         """The rows of the calls that have an id."""
         return (row for row, number in enumerate(self.column("id")) if number >= 0)
 
-    def tools(self) -> Iterator[tuple[str, str | None]]:
-        """The tool and the server of each call."""
+    def tools(self, rows: range | None = None) -> Iterator[tuple[str, str | None]]:
+        """The tool and the server of each call, or of each of these."""
         known: dict[tuple[int, int], tuple[str, str | None]] = {}
-        for key in zip(self.column("tool"), self.column("server"), strict=True):
+        for key in zip(self.column("tool", rows), self.column("server", rows), strict=True):
             told = known.get(key)
             if told is None:
                 tool, server = key

@@ -4,6 +4,8 @@ need done for all at once: it is asked about the arguments and the result of eve
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -44,26 +46,23 @@ def decoded(texts: Sequence[bytes]) -> tuple[list[Any], dict[int, Decoded]]:
         values = list(map(_decode, texts))
         written = list(map(_encode, values))
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        values, doubtful = [None] * len(texts), list(range(len(texts)))
+        values, doubtful = [None] * len(texts), set(range(len(texts)))
     else:
+        doubtful = {
+            at for at, pair in enumerate(zip(texts, written, strict=True)) if pair[0] != pair[1] and _differ(*pair)
+        }
         most = limits().nesting
-        pairs = enumerate(zip(texts, written, strict=True))
-        doubtful = [
-            at for at, (text, again) in pairs if (text != again and _differs(text, again)) or _may_be_deep(text, most)
-        ]
-    told = {at: decode(texts[at]) for at in doubtful}
+        long = [(at, text) for at, text in enumerate(texts) if len(text) > most]
+        doubtful.update(at for at, text in long if text.count(b"[") + text.count(b"{") > most)
+    told = {at: decode(texts[at]) for at in sorted(doubtful)}
     for at, one in told.items():
         values[at] = one.value
     return values, told
 
 
-def _differs(text: bytes, again: bytes) -> bool:
+def _differ(text: bytes, again: bytes) -> bool:
     """Whether a text has other quotes than its value when that is written again (`jsonvalue.says_a_key_twice`)."""
-    return b"\\u0022" in text or text.count(b'"') != again.count(b'"')
-
-
-def _may_be_deep(text: bytes, most: int) -> bool:
-    return len(text) > most and text.count(b"[") + text.count(b"{") > most
+    return text != again and (b"\\u0022" in text or text.count(b'"') != again.count(b'"'))
 
 
 def strict_values(texts: Iterable[bytes | None]) -> list[Any]:
@@ -82,3 +81,17 @@ def _strict(text: bytes) -> Any:
 def holds_a_long_number(data: bytes) -> bool:
     """Whether a text holds as many digits in a row as an integer beyond 2^53 has, or may spell digits as escapes."""
     return _LONG_NUMBER in data.translate(_DIGITS_AS_ZEROS) or _ESCAPED_DIGIT in data
+
+
+def with_long_numbers(texts: Sequence[bytes | None]) -> list[int]:
+    """The places of the texts that `holds_a_long_number` is true of, found by one look at all of them."""
+    joined = b"\n".join(text or b"" for text in texts)
+    ends = list(accumulate(len(text or b"") + 1 for text in texts))
+    found: set[int] = set()
+    for needle, hay in ((_LONG_NUMBER, joined.translate(_DIGITS_AS_ZEROS)), (_ESCAPED_DIGIT, joined)):
+        at = hay.find(needle)
+        while at >= 0:
+            place = bisect_right(ends, at)
+            found.add(place)
+            at = hay.find(needle, ends[place])
+    return sorted(found)

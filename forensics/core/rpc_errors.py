@@ -9,7 +9,7 @@ the tool's word that it failed. (JSON-RPC 2.0, section 5.1; MCP, Tools: Error Ha
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 
 import msgspec
@@ -71,6 +71,14 @@ def answered(value: object) -> object:
     if isinstance(value, Mapping) and "jsonrpc" in value and "method" not in value:
         return value.get("result", value) if "error" not in value else {"error": value["error"]}
     return value
+
+
+def may_be_an_error(members: Collection[str]) -> bool:
+    """Whether an object with these members could be an error by `error_in`."""
+    return not _OF_ERRORS.isdisjoint(members) or ("code" in members and "message" in members)
+
+
+_OF_ERRORS = frozenset({"jsonrpc", "error", "isError"})
 
 
 def error_in(value: object) -> RpcError | None:

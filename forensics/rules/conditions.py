@@ -37,6 +37,7 @@ Predicate = Callable[[Subject], bool]
 ValueTest = Callable[[object], bool]
 
 _MISSING = object()
+_LOOKED_AT = 65536
 _NOTHING = (_MISSING,)
 
 
@@ -321,7 +322,12 @@ def matches_whole(pattern: str, text: str) -> bool:
 
 def is_whole_match(pattern: Pattern, text: str) -> bool:
     """Whether a compiled pattern does."""
-    return pattern.fullmatch(text.encode("utf-8", "replace")[:65536]) is not None
+    return pattern.fullmatch(looked_at(text)) is not None
+
+
+def looked_at(text: str) -> bytes:
+    """What patterns see of a text."""
+    return text.encode("utf-8", "replace")[:_LOOKED_AT]
 
 
 @lru_cache(maxsize=1024)

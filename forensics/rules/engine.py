@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 _CACHE = 65536
 _RESULT_TEXT_LIMIT = 1024 * 1024
 _MISSING = object()
+NO_RESULT = object()
+"""In place of a result that is not to be looked at."""
 _MADE = "schema.output.made"
 _TOOL_SOURCES = ("declaration", "pack", "schema", "name", "description")
 
@@ -82,6 +84,32 @@ class RuleSet:
         self.about_any_text = frozenset(c.rule.id for c in rules if c.rule.any_text)
         self._said: dict[tuple[object, ...], tuple[ClassEvidence, ...]] = {}
         self._tools: dict[tuple[bytes, str, datetime.date | None], tuple[ClassEvidence, ...]] = {}
+
+    def heard(self, calls: Sequence[CallRules], arguments: Sequence[object], results: Sequence[object]) -> list[Heard]:
+        """What `CallRules.heard` says of each of several calls, with these arguments and results (`NO_RESULT`: of which
+        none is to be looked at).
+        """
+        asked = self.call_rules.index.several(arguments, lambda at: calls[at].asking(arguments[at]))
+        told = self._told(calls, arguments, results)
+        operators = [one.operator(given) for one, given in zip(calls, arguments, strict=True)]
+        return list(map(Heard, operators, asked, told))
+
+    def _told(
+        self, calls: Sequence[CallRules], arguments: Sequence[object], results: Sequence[object]
+    ) -> list[Holding]:
+        told: list[Holding] = [()] * len(calls)
+        single: list[int] = []
+        for at, result in enumerate(results):
+            if isinstance(result, dict) and _NESTS.isdisjoint(result):
+                single.append(at)
+            elif result is not NO_RESULT:
+                told[at] = calls[at].told(arguments[at], result)
+        values = [results[at] for at in single]
+        of = self.result_rules.index
+        spoken = of.several(values, lambda n: calls[single[n]].answering(arguments[single[n]], values[n]))
+        for at, holding in zip(single, spoken, strict=True):
+            told[at] = holding
+        return told
 
     def tool_evidence(self, facts: ToolFacts, policy: Policy) -> tuple[ClassEvidence, ...]:
         """Everything known about a tool before a call is looked at; remembered by the tool's facts and the policy."""
@@ -200,20 +228,31 @@ class CallRules:
         self._call = _subject(facts)
         self._answer = _subject(facts)
 
-    def heard(self, arguments: object, result: object = _MISSING) -> Heard:
+    def heard(self, arguments: object, result: object = NO_RESULT) -> Heard:
         """What speaks about a call with these arguments, and about its result where one was recorded."""
-        self._call["arguments"] = arguments
-        operator = tuple([i for i, e in enumerate(self._entries) if _meets(e, arguments)]) if self._entries else ()
-        asked = self._rules.call_rules.index.holding(self._call)
-        return Heard(operator, asked, () if result is _MISSING else self._told(arguments, result))
+        asked = self._rules.call_rules.index.holding(self.asking(arguments))
+        return Heard(self.operator(arguments), asked, () if result is NO_RESULT else self.told(arguments, result))
 
-    def _told(self, arguments: object, result: object) -> Holding:
-        subject = self._answer
-        subject["arguments"] = arguments
+    def operator(self, arguments: object) -> Holding:
+        """The conditional entries of the operator that these arguments meet."""
+        return tuple([i for i, e in enumerate(self._entries) if _meets(e, arguments)]) if self._entries else ()
+
+    def asking(self, arguments: object) -> dict[str, object]:
+        """The call as the subject of rules, until the next is asked for."""
+        self._call["arguments"] = arguments
+        return self._call
+
+    def answering(self, arguments: object, result: object) -> dict[str, object]:
+        """The call with an object that its result is or holds as the subject of rules, until the next is asked for."""
+        self._answer["arguments"] = arguments
+        self._answer["result"] = result
+        return self._answer
+
+    def told(self, arguments: object, result: object) -> Holding:
+        """The rules that hold for the result of a call with these arguments."""
         found: Holding = ()
         for view in _views(result):
-            subject["result"] = view
-            holding = self._rules.result_rules.index.holding(subject)
+            holding = self._rules.result_rules.index.holding(self.answering(arguments, view))
             found = tuple(sorted({*found, *holding})) if found else holding
         return found
 
@@ -362,6 +401,10 @@ def _operator(entry: ToolEntry) -> ClassEvidence:
         result=entry.result,
         scope=entry.scope,
     )
+
+
+_NESTS = frozenset({"jsonrpc", "structuredContent", "content"})
+"""Members by which an object may hold another that is looked at as a result; without them it is the only one."""
 
 
 def _views(result: object) -> Iterator[Mapping[str, object]]:

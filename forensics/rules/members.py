@@ -7,7 +7,8 @@ lookup of its key tuple. What the rules say of the members that they do look at 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,7 +18,7 @@ from forensics.rules.memory import keep
 from forensics.rules.screens import Needed, Screen, needed_matches
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from forensics.rules.conditions import Predicate, Subject
     from forensics.rules.model import Condition
@@ -30,16 +31,16 @@ Holding = tuple[int, ...]
 
 
 class _Plan(msgspec.Struct, gc=False):
-    """What has to be asked about objects with one tuple of keys: all the rules, or only the `plain` ones where `screen`
-    says that the others can't hold. `keys` are the members that the rules look at, or None where one of them looks at
-    more than members; `answers` remembers by the values of the members.
+    """What has to be asked about objects with one tuple of keys: all of `rules` or, where `screen` lets an object not
+    pass, only those of the plan `below`. `keys` are the members that the rules look at, or None where one of them looks
+    at more than members; `answers` remembers by the values of the members.
     """
 
     rules: Holding
-    plain: Holding
-    screen: Screen
     keys: tuple[str, ...] | None
     answers: dict[tuple[object, ...], Holding]
+    screen: Screen
+    below: _Plan | None
 
 
 class MemberRules:
@@ -56,49 +57,88 @@ class MemberRules:
     def holding(self, subject: Subject) -> Holding:
         """The rules that hold for the subject."""
         value = subject[self._member]
-        keys = tuple(value) if isinstance(value, dict) else ()
-        plan = self._plans.get(keys) or self._plan(keys)
-        if not plan.rules:
-            return ()
         if not isinstance(value, dict):
-            return self._ask(plan.rules, subject)
-        if not plan.plain and not plan.screen.lets_pass(value):
-            return ()  # nothing that is worth remembering
-        if plan.keys is None:
-            return self._screened(plan, value, subject)
-        return self._remembered(plan, value, [value[key] for key in plan.keys], subject)
+            return self._ask(self._plan(()).rules, subject)
+        plan = self._plan(tuple(value))
+        (answer,) = _remembered(plan, [value])
+        if answer is None and plan.below is not None and not plan.screen.lets_pass(value):
+            plan = plan.below
+            (answer,) = _remembered(plan, [value])
+        return self._asked(plan, value, subject) if answer is None else answer
 
-    def _remembered(self, plan: _Plan, value: dict[str, object], values: list[object], subject: Subject) -> Holding:
-        known = (*values, *map(type, values))  # true is not 1
-        try:
-            answer = plan.answers.get(known)
-        except TypeError:  # an object or an array
-            return self._screened(plan, value, subject)
-        if answer is None:
-            answer = self._screened(plan, value, subject)
-            if not any(isinstance(value, str) and len(value) > _LONGEST for value in values):
-                keep(plan.answers, known, answer, _REMEMBERED)
+    def several(self, values: Sequence[object], subject: Callable[[int], Subject]) -> list[Holding]:
+        """The rules that hold for each of several subjects of which these are the members; `subject` makes the one of
+        that place. Objects that have the same keys are screened, and looked up, together.
+        """
+        found: list[Holding | None] = [None] * len(values)
+        objects: dict[tuple[str, ...], list[int]] = {}
+        for at, value in enumerate(values):
+            if isinstance(value, dict):
+                objects.setdefault(tuple(value), []).append(at)
+        for keys, places in objects.items():
+            answers = _known_of(self._plan(keys), [values[at] for at in places])
+            for at, answer in zip(places, answers, strict=True):
+                found[at] = answer
+        return [self.holding(subject(at)) if answer is None else answer for at, answer in enumerate(found)]
+
+    def _asked(self, plan: _Plan, value: dict[str, object], subject: Subject) -> Holding:
+        answer = self._ask(plan.rules, subject)
+        members = [value[key] for key in plan.keys or ()]
+        if members and not any(isinstance(one, str) and len(one) > _LONGEST for one in members):
+            with suppress(TypeError):  # an object or an array, which is not remembered
+                keep(plan.answers, _signature(members), answer, _REMEMBERED)
         return answer
-
-    def _screened(self, plan: _Plan, value: dict[str, object], subject: Subject) -> Holding:
-        return self._ask(plan.rules if plan.screen.lets_pass(value) else plan.plain, subject)
 
     def _ask(self, rules: Holding, subject: Subject) -> Holding:
         holds = self._holds
         return tuple([rule for rule in rules if holds[rule](subject)])
 
     def _plan(self, keys: tuple[str, ...]) -> _Plan:
-        words = {key: key_words(key) for key in keys}
-        there = frozenset(words.values())
-        rules = [i for i, needed in enumerate(self._needs) if needed is None or not needed.isdisjoint(there)]
+        plan = self._plans.get(keys)
+        if plan is None:
+            words = {key: key_words(key) for key in keys}
+            there = frozenset(words.values())
+            rules = [i for i, needed in enumerate(self._needs) if needed is None or not needed.isdisjoint(there)]
+            plain = [i for i in rules if self._matches[i] is None]
+            below = None if len(plain) == len(rules) else self._planned(words, plain, None)
+            plan = self._planned(words, rules, below)
+            keep(self._plans, keys, plan, _REMEMBERED)
+        return plan
+
+    def _planned(self, words: dict[str, str], rules: list[int], below: _Plan | None) -> _Plan:
         seen = [self._sees[i] for i in rules]
         wanted = frozenset[str]().union(*(s for s in seen if s is not None))
-        members = None if None in seen else tuple(key for key in keys if words[key] in wanted)
-        plain = tuple(i for i in rules if self._matches[i] is None)
-        needed = Needed().union(*(one for i in rules if (one := self._matches[i]) is not None))
-        plan = _Plan(tuple(rules), plain, Screen(keys, needed), members, {})
-        keep(self._plans, keys, plan, _REMEMBERED)
-        return plan
+        members = None if None in seen else tuple(key for key in words if words[key] in wanted)
+        needed = Needed().union(*(one for i in rules if below is not None and (one := self._matches[i]) is not None))
+        return _Plan(tuple(rules), members, {}, Screen(words, needed), below)
+
+
+def _known_of(plan: _Plan, values: Sequence[Any]) -> list[Holding | None]:
+    """What is known to hold for objects with the keys of that plan; None for one that has to be asked about."""
+    found = _remembered(plan, values)
+    left = [at for at, answer in enumerate(found) if answer is None] if plan.below is not None else []
+    if plan.below is not None and left and not plan.screen.may_let_pass([values[at] for at in left]):
+        for at, answer in zip(left, _remembered(plan.below, [values[at] for at in left]), strict=True):
+            found[at] = answer
+    return found
+
+
+def _remembered(plan: _Plan, values: Sequence[dict[str, object]]) -> list[Holding | None]:
+    """What is remembered about each of several objects; None where nothing is."""
+    if not plan.rules:
+        return [()] * len(values)
+    keys = plan.keys
+    if not keys or not plan.answers:
+        return [None] * len(values)
+    try:
+        return [plan.answers.get(_signature([value[key] for key in keys])) for value in values]
+    except TypeError:  # an object or an array in one of them
+        return [None] * len(values)
+
+
+def _signature(members: list[object]) -> tuple[object, ...]:
+    """By what an answer is remembered: the values of the members, and their types, because true is not 1."""
+    return (*members, *map(type, members))
 
 
 def seen_keys(condition: Condition, member: str) -> frozenset[str] | None:

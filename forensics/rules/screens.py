@@ -4,13 +4,14 @@ meets none of the dozen patterns for statements, and their union tells so at the
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from forensics.core.pointers import pointer_tokens
-from forensics.rules.conditions import compile_pattern, is_whole_match, key_words
+from forensics.rules.conditions import compile_pattern, is_whole_match, key_words, looked_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from forensics.rules.conditions import Pattern
     from forensics.rules.model import Condition
@@ -51,7 +52,8 @@ class Screen:
         wanted: dict[str, set[str]] = {}
         for key, pattern in needed:
             wanted.setdefault(key, set()).add(pattern)
-        self._unions = tuple((key, _union(wanted[key_words(key)])) for key in keys if key_words(key) in wanted)
+        self._wanted = tuple((key, sorted(wanted[key_words(key)])) for key in keys if key_words(key) in wanted)
+        self._unions = tuple((key, _compiled(_union(patterns))) for key, patterns in self._wanted)
 
     def lets_pass(self, value: Mapping[str, object]) -> bool:
         """Whether one of the members matches one of its patterns; True where that can't be told."""
@@ -61,10 +63,40 @@ class Screen:
                 return True
         return False
 
+    def may_let_pass(self, values: Sequence[Mapping[str, object]]) -> bool:
+        """Whether one of several objects might be let pass; False says that none is. One look at all their texts, each
+        of them a line or several, which finds a line that one of the patterns matches as a whole.
+        """
+        for key, patterns in self._wanted:
+            texts = [text for value in values if isinstance(text := value[key], str)]
+            if texts and not self._no_line_is(patterns, texts):
+                return True
+        return False
 
-def _union(patterns: Iterable[str]) -> Pattern | None:
-    """One pattern for all; None where they are too large together."""
+    @staticmethod
+    def _no_line_is(patterns: Sequence[str], texts: Iterable[str]) -> bool:
+        if any(_OF_THE_WHOLE.search(pattern) for pattern in patterns):
+            return False
+        lines = _compiled(f"(?m)^(?:{_union(patterns)})$")
+        return lines is not None and lines.search(_APART.join(map(looked_at, texts))) is None
+
+
+_APART = b"\n\xff\n"
+"""Stands between texts: the ends of lines, and a byte that is no UTF-8, which no match reaches across."""
+
+_OF_THE_WHOLE = re.compile(r"\\[AzCQ]|\(\?[A-Za-z]*-")
+"""What a pattern says of the whole text and means otherwise in a line of several, or may say so: the ends of the text,
+single bytes, quotes that reach beyond the pattern, flags that are taken back.
+"""
+
+
+def _union(patterns: Iterable[str]) -> str:
+    return "|".join(f"(?:{pattern})" for pattern in patterns)
+
+
+def _compiled(pattern: str) -> Pattern | None:
+    """None for a pattern that is too large."""
     try:
-        return compile_pattern("|".join(f"(?:{pattern})" for pattern in sorted(patterns)))
+        return compile_pattern(pattern)
     except ValueError:
         return None

@@ -7,14 +7,19 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from forensics.analysis import survey
 from forensics.api import Options, examine
+from forensics.report.jsonout import json_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from forensics.report.documents import AuditDocument
 
+DAY = datetime.date(2026, 1, 1)
 ENTRY = """schema: forensics/policy/v1
 name: one-server
 extends: strict
@@ -34,7 +39,7 @@ def audit(tmp_path: Path, *lines: object, policy: str | None = None) -> AuditDoc
     file = tmp_path / "policy.yaml"
     if policy is not None:
         file.write_text(policy, "utf-8")
-    return examine(log, Options(policy=None if policy is None else file, as_of=datetime.date(2026, 1, 1))).audit()
+    return examine(log, Options(policy=None if policy is None else file, as_of=DAY)).audit()
 
 
 def call(number: int, server: str | None = None) -> tuple[dict[str, object], dict[str, object]]:
@@ -93,3 +98,36 @@ def test_an_integer_beyond_a_double_is_found_however_it_is_spelled(
     (tmp_path / "t.jsonl").write_text(line + "\n", encoding="utf-8")
     document = examine(tmp_path / "t.jsonl", Options()).audit()
     assert [f.code for f in document.findings].count("large_integer") == told
+
+
+ARGUMENTS: list[object] = [
+    {"query": "select 1"}, {"query": "delete from t"}, {"query": "a word", "dry_run": True}, {"n": 1}, {"n": 1.0},
+    {"n": True}, {"command": "ls"}, {"command": "rm -rf /"}, "free text", '{"n": 1}', None, [1, 2], {}, {"force": True},
+    {"amount": 9, "idempotency_key": "k"}, {"n": 9007199254740993},
+]  # fmt: skip
+RESULTS: list[object] = [
+    "ok", None, {"id": "pay_1001"}, {"id": "pay_1002"}, {"error": "boom"}, '{"error": "boom"}', {"status": "queued"},
+    {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "no"}}, {"status": "ok", "n": 9007199254740993},
+    {"content": [{"type": "text", "text": '{"created": true}'}]}, [], {"created": True}, {"status": ["queued"]},
+]  # fmt: skip
+made = st.tuples(
+    st.sampled_from(["run", "pay", "get_status", "sql_query"]), st.sampled_from(ARGUMENTS), st.sampled_from(RESULTS)
+)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(calls=st.lists(made, min_size=1, max_size=12), doubled=st.integers(0, 12))
+def test_calls_that_are_studied_together_are_judged_as_one_by_one(
+    tmp_path: Path, calls: list[tuple[str, object, object]], doubled: int
+) -> None:
+    lines: list[str] = []
+    for number, (tool, args, result) in enumerate(calls):
+        given_ = '{"n":1,"n":2}' if number == doubled else json.dumps(args)
+        lines.append(f'{{"type": "tool_call", "id": "c{number}", "name": "{tool}", "args": {given_}}}')
+        lines.append(f'{{"type": "tool_result", "call_id": "c{number}", "result": {json.dumps(result)}}}')
+    log = tmp_path / "log.jsonl"
+    log.write_text("\n".join(lines), "utf-8")
+    together = json_bytes(examine(log, Options(as_of=DAY)).audit())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(survey, "_BLOCK", 1)
+        assert json_bytes(examine(log, Options(as_of=DAY)).audit()) == together

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forensics.core.json_texts import decoded, strict_values, unfolded
+from forensics.core.json_texts import decoded, holds_a_long_number, strict_values, unfolded, with_long_numbers
 from forensics.core.jsonvalue import Decoded, decode, decode_embedded, strict_value, value_of
 from forensics.core.limits import Limits, under
 
@@ -54,6 +54,14 @@ def test_what_texts_hold_is_unfolded_together_as_each_by_itself(told: list[bytes
 @given(st.lists(st.none() | plain | embedded | st.sampled_from(ODD), max_size=6))
 def test_values_are_as_strict_as_each_by_itself(told: list[bytes | None]) -> None:
     assert strict_values(told) == [None if one is None else strict_value(value_of(one)) for one in told]
+
+
+digits = st.from_regex(rb"(?:[0-9]{0,20}|\\\\u003|[a-f ]{1,3}){0,4}", fullmatch=True)
+
+
+@given(st.lists(st.none() | digits, max_size=6))
+def test_long_numbers_are_found_in_the_texts_that_hold_them(told: list[bytes | None]) -> None:
+    assert with_long_numbers(told) == [at for at, one in enumerate(told) if one and holds_a_long_number(one)]
 
 
 @pytest.mark.parametrize("odd", ODD)

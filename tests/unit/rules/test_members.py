@@ -41,6 +41,15 @@ def test_same_as_asking_every_rule(value: object, tool: str) -> None:
     assert INDEX.holding(subject) == expected, "the remembered answer is the same"
 
 
+@given(st.lists(arguments, max_size=8), st.sampled_from(["db_read", "x"]))
+def test_several_are_answered_as_each_by_itself(values: list[object], tool: str) -> None:
+    subjects = [{"tool": tool, "arguments": value} for value in values]
+    expected = [tuple(i for i, holds in enumerate(PREDICATES) if holds(subject)) for subject in subjects]
+    for index in (INDEX, MemberRules("arguments", CONDITIONS, PREDICATES)):
+        assert index.several(values, subjects.__getitem__) == expected
+        assert index.several(values, subjects.__getitem__) == expected, "the remembered answers are the same"
+
+
 def test_true_is_not_remembered_as_one() -> None:
     place = CONDITIONS.index(Condition(at="/arguments/n", equals=1))
     told = [place in INDEX.holding({"tool": "x", "arguments": {"n": n}}) for n in (1, True, 1.0, 1)]

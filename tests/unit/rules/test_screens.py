@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from forensics.rules.model import Condition
 from forensics.rules.screens import Needed, Screen, needed_matches
@@ -39,6 +41,27 @@ def test_a_text_passes_by_the_patterns_of_its_own_member() -> None:
     assert screen.lets_pass({"a": "", "b": "W", "c": ""})
     assert not screen.lets_pass({"a": "y", "b": "X", "c": "xx"})
     assert not screen.lets_pass({"a": ["xx"], "b": None, "c": 1})
+
+
+PATTERNS = (
+    "x+", "(?i)w", "(?s)a.*b", "^a$", "a\\nb", "[^c]*", "\\ba\\b", "\\Ba", "\\Aa\\z", "(?-s:a.)", "\\s*", "(?m)^b$",
+)  # fmt: skip
+written = st.text(st.sampled_from("abwx \n\u00e9\ud800"), max_size=6)
+
+
+@given(st.sets(st.sampled_from(PATTERNS), min_size=1, max_size=3), st.lists(written | st.none(), max_size=5))
+def test_no_text_is_screened_out_among_others_that_would_pass_alone(
+    patterns: set[str], texts: list[str | None]
+) -> None:
+    screen = Screen(("a",), Needed(("a", pattern) for pattern in patterns))
+    objects = [{"a": text} for text in texts]
+    assert screen.may_let_pass(objects) or not any(map(screen.lets_pass, objects))
+
+
+def test_what_two_texts_hold_together_lets_none_of_them_pass() -> None:
+    screen = Screen(("a",), Needed({("a", "(?is).*\\bupdate\\b.*\\bset\\b.*")}))
+    assert not screen.may_let_pass([{"a": "an update"}, {"a": "set it"}, {"a": "x\ny"}])
+    assert screen.may_let_pass([{"a": "an update"}, {"a": "x\ny update\nt set"}])
 
 
 def test_patterns_that_are_too_large_together_let_all_pass() -> None:
