@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 Evidence = tuple[ClassEvidence, ...]
 
-_BLOCK = 512
 _REMEMBERED = 4096
 
 ToolKey = tuple[str, str | None]
@@ -151,9 +150,9 @@ class _Surveyor:
         self.plain: dict[tuple[str, ...], bool] = {}
 
     def run(self) -> Survey:
-        numbers, count = array("i"), len(self.trace.calls)
-        for start in range(0, count, _BLOCK):
-            numbers.extend(self._study(range(start, min(start + _BLOCK, count))))
+        numbers = array("i")
+        for rows in self.trace.calls.parts():
+            numbers.extend(self._study(rows))
         called = {name for name, _ in self.tools}
         for name in self.trace.facts:
             if name not in called:

@@ -88,6 +88,9 @@ _DEPTH = len(_KINDS)
 _BESIDE = -2  # this and below: a record that is no step, by its number
 _BESIDE_WIDTH = 4  # numbers of such a record: its payload, place, pointer and step
 _TIMES = 2  # start and end
+_AT_ONCE = 512  # calls that are looked at together
+_HELD = 1 << 20  # bytes of their payloads
+_SIZED = 4096
 
 
 class _Number:
@@ -423,6 +426,33 @@ class Calls(Sequence[Call]):
         """One of a few values of every call, or of these: boundary, outcome, absence, pairing, ended."""
         values = vars(Call)[name].values
         return map(values.__getitem__, self.kinds[_among(rows, _KINDS.index(name), _DEPTH)])
+
+    def parts(self) -> Iterator[range]:
+        """All calls in their order, not too many at a time: some hundred, or fewer where their payloads are long, so
+        that what is decoded together is never much more than one call alone may need.
+        """
+        start = held = 0
+        for row, size in enumerate(self._sizes()):
+            held += size
+            if row > start and (held > _HELD or row - start == _AT_ONCE):
+                yield range(start, row)
+                start, held = row, size
+        if start < len(self):
+            yield range(start, len(self))
+
+    def _sizes(self) -> Iterator[int]:
+        """How many bytes the payloads of each call have."""
+        size = self._trace.payload.sizes
+        for start in range(0, len(self), _SIZED):
+            rows = range(start, min(start + _SIZED, len(self)))
+            halves = [self.column(half, rows) for half in ("requested", "executed", "returned", "shown")]
+            sizes = [size(half) for half in halves]
+            if self._beside:
+                sizes += [list(map(self._size_beside, half)) for half in halves]
+            yield from map(sum, zip(*sizes, strict=True))
+
+    def _size_beside(self, number: int) -> int:
+        return self.payloads.sizes(self._numbers_beside(number)[:1])[0] if number <= _BESIDE else 0
 
     def starts(self, rows: range) -> list[int]:
         """When each of these calls began, in nanoseconds since the epoch; -1 where that is not told."""

@@ -93,6 +93,11 @@ class Payloads:
     def __iter__(self) -> Iterator[Payload | None]:
         return map(self.__getitem__, range(len(self)))
 
+    def sizes(self, numbers: Sequence[int]) -> list[int]:
+        """How many bytes each of these payloads has; 0 for a number below 0."""
+        lengths = self._length
+        return [lengths[number] if number >= 0 else 0 for number in numbers]
+
     def several(self, numbers: Sequence[int]) -> list[bytes | None]:
         """The bytes of each of these payloads; None for a number below 0, and for a payload that is None."""
         text, offsets, lengths = self._text, self._offset, self._length

@@ -285,7 +285,7 @@ def trace_row(analysis: TraceAnalysis, numbering: Numbering, *, at_once: bool = 
     trace, first = analysis.trace, numbering.first(analysis)
     rows = CallRows(analysis, numbering)
     again = sorted(row for row, of in trace.calls.rare("again_of").items() if of >= 0)
-    calls = Rows(len(trace.calls) - len(again), _but(rows, again) if again else rows.of)
+    calls = Rows(len(rows) - len(again), _but(rows, again)) if again else Rows(len(rows), rows.of, trace.calls.parts)
     handles = Rows(len(analysis.handles), HandleRows(analysis, first).of)
     return TraceRow(
         id=spell_surrogates(trace.id),

@@ -9,6 +9,7 @@ records are never touched.
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import re
 from collections import Counter, defaultdict
@@ -111,13 +112,16 @@ class Redactor:
         if isinstance(item, str):
             return self.text(item, key)
         if isinstance(item, Rows):
-            return Rows(len(item), lambda some: [self._any(row, None) for row in item[some.start : some.stop]])
+            return Rows(len(item), functools.partial(self._rows, item), item.parts)
         if isinstance(item, (dict, list, tuple)):
             return self.value(item, key)
         if isinstance(item, (int, float)) and not isinstance(item, bool):
             shown = self.text(str(item), key)
             return item if shown == str(item) else shown
         return item
+
+    def _rows(self, rows: Rows[Any], wanted: range) -> list[Any]:
+        return [self._any(row, None) for row in rows[wanted.start : wanted.stop]]
 
     def _row(self, row: msgspec.Struct) -> msgspec.Struct:
         changed = {}

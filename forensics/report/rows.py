@@ -9,18 +9,23 @@ from itertools import chain
 from typing import TYPE_CHECKING, TypeVar, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 _T = TypeVar("_T")
-_BLOCK = 512
+_BLOCK = 256
 
 
 class Rows(Sequence[_T]):
-    """Rows that are made in blocks: `make` is given the numbers of those that it is to make."""
+    """Rows that are made in blocks: `make` is given the numbers of those that it is to make, and `parts` says which
+    are made together where all are asked for.
+    """
 
-    def __init__(self, count: int, make: Callable[[range], list[_T]]) -> None:
+    def __init__(
+        self, count: int, make: Callable[[range], list[_T]], parts: Callable[[], Iterable[range]] | None = None
+    ) -> None:
         self._count = count
         self._make = make
+        self.parts = parts or self._equal_parts
 
     def __len__(self) -> int:
         return self._count
@@ -40,6 +45,8 @@ class Rows(Sequence[_T]):
         return chain.from_iterable(self.blocks())
 
     def blocks(self) -> Iterator[list[_T]]:
-        """Every row, some hundred at a time."""
-        starts = range(0, self._count, _BLOCK)
-        return (self._make(range(start, min(start + _BLOCK, self._count))) for start in starts)
+        """Every row, block by block."""
+        return map(self._make, self.parts())
+
+    def _equal_parts(self) -> Iterator[range]:
+        return (range(start, min(start + _BLOCK, self._count)) for start in range(0, self._count, _BLOCK))

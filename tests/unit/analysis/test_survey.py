@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from forensics.analysis import survey
 from forensics.api import Options, examine
+from forensics.core import calls as core_calls
 from forensics.report.jsonout import json_bytes
 
 if TYPE_CHECKING:
@@ -129,5 +129,5 @@ def test_calls_that_are_studied_together_are_judged_as_one_by_one(
     log.write_text("\n".join(lines), "utf-8")
     together = json_bytes(examine(log, Options(as_of=DAY)).audit())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(survey, "_BLOCK", 1)
+        patch.setattr(core_calls, "_AT_ONCE", 1)
         assert json_bytes(examine(log, Options(as_of=DAY)).audit()) == together

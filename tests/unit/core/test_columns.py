@@ -169,6 +169,23 @@ def test_columns_of_calls_say_what_each_call_says() -> None:
             assert list(calls.each(name, some)) == [getattr(c, name) for c in each]
 
 
+def test_calls_with_long_payloads_are_looked_at_in_smaller_parts() -> None:
+    build = TraceBuilder("t", Places(0), "test")
+    spot = Spot(build.trace.places.add(line=1, offset=0, length=1))
+    lane = build.lane("", "agent")
+    turn = build.turn(lane, spot)
+    assert list(build.trace.calls.parts()) == []
+    long = raw(b'"' + b"x" * (1 << 20) + b'"')
+    for number in range(2_000):
+        row = build.request(lane, turn, "pay", f"c{number}", long if number in {600, 601} else raw(b"1"), spot)
+        if number == 1_500:
+            build.trace.calls[row].returned = Witness(long, spot.place, "")
+    build.trace.close()
+    parts = list(build.trace.calls.parts())
+    assert [part.start for part in parts] == [0, 512, 600, 601, 602, 1114, 1500, 1501]
+    assert [row for part in parts for row in part] == list(range(2_000))
+
+
 def test_a_rare_fact_of_one_call_is_of_no_other() -> None:
     calls = Trace("t", Places(0), "test").calls
     first, second = (Call(calls, calls.add("a", 0, index, None)) for index in range(2))
