@@ -22,6 +22,7 @@ from forensics.formats.shared.document import is_value, note_cut, open_document
 from forensics.formats.shared.fields import Fields, fields_of, items_of, opens_with
 from forensics.formats.shared.flattened import Flat
 from forensics.formats.shared.lines import lines, plain_start
+from forensics.formats.shared.request_outline import is_written_one_way
 from forensics.formats.shared.span_names import SERVICE, SHARED, WANTED, OtherNames
 from forensics.formats.shared.span_walk import walk_spans
 from forensics.formats.shared.spans import Attributes, Event, Span, Spread, hex_id, nanoseconds, say_lost_time
@@ -116,6 +117,7 @@ _array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _NOTHING = (b"", b'""', b"null")
 _SEVERAL = 2
 _NAMED = 4
+_LARGE = 1 << 20  # bytes of a document that is read span by span where it can be
 _SHORT = 64  # bytes of a value that is kept once for all spans that have it
 _NO_TIME = _NO_COUNT = (None, "", 0, "0")
 _SIGNALS = {"resourceLogs": "log records", "resourceMetrics": "metrics", "resourceProfiles": "profiles"}
@@ -193,6 +195,9 @@ class _OtlpReader:
         """Read an evidence that is one request or an array of them. Raises CorruptEvidenceError where it is no JSON."""
         start = plain_start(source)
         body = source.data[start:]
+        if len(body) >= _LARGE and is_written_one_way(body):
+            self._by_span(body, self.build.places.add(offset=start, length=len(body)), "", None)
+            return
         decoded = decode(body)
         if decoded.error is None:
             place = self.build.places.add(offset=start, length=len(body))
@@ -255,7 +260,7 @@ class _OtlpReader:
         try:
             request = _request(text)
         except _REFUSED:
-            self._spoiled_request(text, place, pointer, tainted)
+            self._by_span(text, place, pointer, tainted)
             return
         for where, resource in _resources(request):
             service = self._service(resource.resource)
@@ -263,8 +268,10 @@ class _OtlpReader:
                 for i, span in enumerate(spans):
                     self._span(span, place, f"{above}{i}", service, tainted)
 
-    def _spoiled_request(self, text: Text, place: int, pointer: str, tainted: str | None) -> None:
-        """A request in which something has another type than OTLP says: span by span, what can't be read is a gap."""
+    def _by_span(self, text: Text, place: int, pointer: str, tainted: str | None) -> None:
+        """A request span by span: one that is too large to be decoded at once, or in which something has another type
+        than OTLP says. What can't be read is a gap.
+        """
         try:
             request = _loose(text)
         except _REFUSED as error:

@@ -13,11 +13,10 @@ from forensics.core.evidence import Evidence
 from forensics.core.reading import EvidenceBuilder
 from forensics.formats import plain
 from forensics.formats.shared.source import Source
+from tests.property.told import of_trace, payload
 
 if TYPE_CHECKING:
-    from forensics.core.calls import Call, Witness
     from forensics.core.reading import Reading
-    from forensics.core.trace import Payload, Step, Trace
 
 ids = st.sampled_from(["a", "b", "c", "", None, 7, "\u00e9"])
 tools = st.sampled_from(["get", "set", "fs.get", "", None, 3, {"name": "get"}])
@@ -69,33 +68,6 @@ broken = st.sampled_from(
     ]
 ).map(lambda one: [one])  # fmt: skip
 logs = st.lists(st.one_of(compact, compact, compact, spaced, broken), max_size=14)
-
-
-def payload(one: Payload | None) -> bytes | None:
-    return None if one is None else bytes(one)
-
-
-def witness(one: Witness | None) -> tuple[object, ...] | None:
-    return None if one is None else (payload(one.payload), one.place, one.pointer, one.step)
-
-
-def of_step(step: Step) -> tuple[object, ...]:
-    said = payload(step.payload)
-    return (step.index, step.kind, step.name, step.agent, step.at, step.locator, said, step.call, step.turn)
-
-
-def of_call(call: Call) -> tuple[object, ...]:
-    halves = map(witness, (call.requested, call.executed, call.returned, call.shown))
-    return (
-        call.row, call.tool, call.agent, call.recorded_id, call.turn, call.index, call.step, call.result_step, *halves,
-        call.server, call.boundary, call.outcome, call.absence, call.pairing, call.disposition, call.blocks,
-        payload(call.arguments), payload(call.result),
-    )  # fmt: skip
-
-
-def of_trace(trace: Trace) -> tuple[object, ...]:
-    told_once = (trace.id, trace.turns, trace.agents, trace.findings, trace.gaps)
-    return (*told_once, list(map(of_step, trace.steps())), list(map(of_call, trace.calls)))
 
 
 def read(data: bytes) -> Reading:
