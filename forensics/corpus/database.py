@@ -11,7 +11,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from forensics.corpus.tables import FOUND, LINES, TABLES, selected
-from forensics.errors import ConfigurationError, CorruptEvidenceError
+from forensics.errors import ConfigurationError, CorruptEvidenceError, ReportError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from forensics.corpus.folder import Results
+    from forensics.corpus.tables import Table
 
 MEMORY = "2GB"
 _INSTALL = "pip install 'trace-forensics[parquet]'"
@@ -40,6 +41,7 @@ _LOCKS = (
     "BEGIN TRANSACTION READ ONLY",
 )
 _GLOB = "*?["
+_GROUP = 100_000  # rows of one group of a Parquet file
 
 
 def duckdb() -> Any:
@@ -88,6 +90,18 @@ def locked(results: Results, memory: str = MEMORY) -> Iterator[DuckDBPyConnectio
         kept = stack.pop_all()
     with contextlib.closing(kept):
         yield connection
+
+
+def write_table(connection: DuckDBPyConnection, table: Table, path: Path, about: dict[str, str]) -> None:
+    """Write one table as Parquet over the file at that path, with a few words about it. Raises ReportError where it
+    can't be written.
+    """
+    words = ", ".join(f"{_text(name)}: {_text(value)}" for name, value in about.items())
+    options = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {_GROUP}, USE_TMP_FILE false, KV_METADATA {{{words}}}"
+    try:
+        connection.execute(f"COPY ({selected(table)}) TO {_text(str(path.absolute()))} ({options})")
+    except duckdb().IOException:
+        raise ReportError(f"{table.name}.parquet can't be written", hint="is there room on the disk?") from None
 
 
 def said(error: Exception) -> str:

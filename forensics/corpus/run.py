@@ -19,6 +19,7 @@ from forensics.corpus.engines import Done, Engine, Workers, processes
 from forensics.corpus.job import terms_of
 from forensics.corpus.ledger import ALONE, TOGETHER, Entry, Ledger, Stamp
 from forensics.corpus.outputs import Outputs
+from forensics.corpus.parquet import remove_parquet
 from forensics.corpus.places import (
     BATCH_BYTES,
     MOST_TOGETHER,
@@ -227,6 +228,7 @@ def _results(ledger: Ledger, places: Sequence[Place], groups: Sequence[Unit]) ->
 def _written(into: Path, results: Iterator[tuple[Unit, Result]], by: Judges, told: Mapping[str, int]) -> CorpusDocument:
     """Rows and sums. What sums there are of an earlier run go first: rows that are half new have none."""
     (into / SUMMARY).unlink(missing_ok=True)
+    remove_parquet(into)
     summary, files, findings = Summary(), Shards(into, "files"), Shards(into, "findings")
     for unit, result in results:
         names = [spell_surrogates(name) for _, name in unit]

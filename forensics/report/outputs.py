@@ -88,6 +88,21 @@ def write_output(path: Path, data: bytes, *, force: bool = False) -> None:
         raise ReportError(f"{_name(path)} can't be written: {error.strerror}") from None
 
 
+@contextmanager
+def write_filled(path: Path) -> Iterator[Path]:
+    """The same for an output that is too large for the memory: the block fills the file that it is given, which then
+    takes the place of whatever stood there. Where the block raises, nothing is written.
+    """
+    try:
+        with _written(path, b"") as part:
+            yield part
+            _flush(part)
+            part.replace(path)
+        _flush_folder(path.parent)
+    except OSError as error:
+        raise ReportError(f"{_name(path)} can't be written: {error.strerror}") from None
+
+
 def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
     """Write a new folder of files, which is there whole or not at all: it is filled under another name beside it.
 
@@ -143,6 +158,11 @@ def _name_it(temporary: Path, path: Path, *, force: bool) -> None:
         if os.path.lexists(path):
             raise FileExistsError from None
         temporary.rename(path)
+
+
+def _flush(path: Path) -> None:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
 
 
 def _flush_folder(folder: Path) -> None:

@@ -42,6 +42,7 @@ _CLUSTERS = {"dask": "scheduler", "ray": "address"}  # by which option each is n
 @click.option("--scheduler", metavar="ADDRESS", help="With --engine dask: the cluster.  [default: one on this machine]")
 @click.option("--address", metavar="ADDRESS", help="With --engine ray: the cluster.  [default: one on this machine]")
 @click.option("--trust-mtime", is_flag=True, help="With --into: size and time of a file say that it is unchanged.")
+@click.option("--parquet", is_flag=True, help="With --into: write the rows as Parquet too (extra parquet).")
 @shared(*JUDGING, *READING, "tools", "fail_on")
 def command(evidence: tuple[str, ...], settings: Settings, **corpus: Any) -> int:
     """Say whether a run may be repeated, and why not.
@@ -52,7 +53,8 @@ def command(evidence: tuple[str, ...], settings: Settings, **corpus: Any) -> int
     if corpus["into"] is not None:
         return _corpus(evidence, settings, **corpus)
     if any(corpus.values()):
-        raise click.UsageError("--workers, --engine, --scheduler, --address and --trust-mtime belong to --into FOLDER.")
+        of_corpus = "--workers, --engine, --scheduler, --address, --trust-mtime and --parquet"
+        raise click.UsageError(f"{of_corpus} belong to --into FOLDER.")
     from forensics.api import REFUSED, examine, exit_code
     from forensics.core.evidence import Severity
 
@@ -96,7 +98,27 @@ def _corpus(evidence: tuple[str, ...], settings: Settings, into: Path, **asked: 
         engine=engine_named(engine, asked["workers"], _cluster(engine, asked)),
         trust_modified=asked["trust_mtime"],
     )
+    if asked["parquet"]:
+        _check_duckdb()
     with counted(settings) as tell:
         document = audit_corpus(evidence, into, corpus, tell)
+    if asked["parquet"]:
+        _write_parquet(into)
     show(document, settings)
     return document.exit_code
+
+
+def _check_duckdb() -> None:
+    """Say that DuckDB is missing before any work."""
+    from forensics.corpus.database import duckdb
+
+    duckdb()
+
+
+def _write_parquet(into: Path) -> None:
+    """The rows as Parquet, unless they stand there already."""
+    from forensics.corpus.folder import results_in
+    from forensics.corpus.parquet import is_parquet, write_parquet
+
+    if not is_parquet(into):
+        write_parquet(results_in(into), into)
