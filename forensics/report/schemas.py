@@ -8,6 +8,7 @@ import msgspec
 
 from forensics.report.case_documents import CASE_DOCUMENTS
 from forensics.report.corpus_documents import CORPUS_DOCUMENTS
+from forensics.report.corpus_report_documents import CORPUS_REPORT_DOCUMENTS
 from forensics.report.custody_documents import CUSTODY_DOCUMENTS
 from forensics.report.doctor_documents import DOCTOR_DOCUMENTS
 from forensics.report.documents import DOCUMENTS
@@ -29,6 +30,7 @@ _DOCUMENTS: dict[str, type[msgspec.Struct]] = {
     "timeline": TimelineRow,
     **CUSTODY_DOCUMENTS,
     **CORPUS_DOCUMENTS,
+    **CORPUS_REPORT_DOCUMENTS,
     **QUERY_DOCUMENTS,
     **DOCTOR_DOCUMENTS,
     **CASE_DOCUMENTS,

@@ -79,7 +79,7 @@ def test_every_schema_is_one() -> None:
             "report",
             "timeline",
         ),
-        *("verification", "corpus", "corpus-file", "corpus-finding", "query", "questions"),
+        *("verification", "corpus", "corpus-file", "corpus-finding", "corpus-report", "query", "questions"),
         *("doctor", "case", "case-run"),
         *("rule-list", "rule", "code", "rule-lints", "rule-tests"),
         *("policy", "rules", "suppressions"),

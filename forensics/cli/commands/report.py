@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from forensics.cli.corpus_report import is_corpus, report_corpus
 from forensics.cli.options import JUDGING, READING, SEVERITIES, Body, Settings, shared
 from forensics.cli.output import note, write
 from forensics.cli.progress import working
@@ -34,6 +35,7 @@ Examples:
   forensics report trace.json --format sarif --fail-on high > report.sarif
   forensics report trace.json --to new.json --baseline last.json
   forensics report local.db --bundle incident-42/ --key team.pem
+  forensics report audited/ --to corpus.html
   forensics report trace.json --export oscal > results.json
 
 \b
@@ -162,13 +164,17 @@ def command(
 
     EVIDENCE is a file, a folder, a glob or - for standard input. The report says of each statement whether it is
     recorded, derived or inferred, and leaves blank what no trace shows. Nothing of the trace is run, and nothing is
-    written over a file that exists, or into the folder of the evidence.
+    written over a file that exists, or into the folder of the evidence. Of a folder of `audit --into`, it tells what
+    stands in the way of all its runs (.html, .md, .json).
     """
     from forensics.api import examine
     from forensics.api_bundle import Commission, check_bundle
     from forensics.report.incident.targets import STDOUT, targets
     from forensics.report.outputs import check_outputs
 
+    if is_corpus(evidence):
+        _check_corpus(wish, settings, bundle, key, export)
+        return report_corpus(Path(evidence[0]), to, wish.title, settings, force=force)
     commission = Commission(command=tuple(sys.argv), started=datetime.datetime.now(datetime.UTC), key=key)
     if key is not None and bundle is None:
         raise click.UsageError("--key belongs to --bundle FOLDER.")
@@ -190,6 +196,13 @@ def command(
     elif (not to and bundle is None) or STDOUT in to:
         write(_form("md" if settings.format == "text" else settings.format, document))
     return _code(document, failing=wish.fail_on is not None)
+
+
+def _check_corpus(wish: Wish, settings: Settings, *of_traces: object) -> None:
+    """Refuse what only a report on traces has."""
+    asked = (wish.case_id, wish.author, wish.baseline, wish.suppressions, wish.fail_on, *of_traces)
+    if any(one is not None for one in (*asked, settings.trace, settings.tools, settings.input_format)):
+        raise click.UsageError("The report on a corpus takes --to, --format, --title and --force alone.")
 
 
 def _written(

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 def page(title: str, timelines: Sequence[dict[str, Any]], *body: Markup) -> bytes:
     """The page with this title and body; `timelines` is what the script draws."""
     data = {"timelines": timelines}
-    return markup.page(title, _asset("page.css"), *body, script=_asset("timeline.js"), data=data).html.encode()
+    return markup.page(title, asset("page.css"), *body, script=asset("timeline.js"), data=data).html.encode()
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """The text of a file that is shipped beside this module."""
     return (files("forensics.report.html") / "assets" / name).read_text("utf-8")

@@ -126,10 +126,9 @@ def test_ready_questions_say_what_a_count_by_hand_says(base: DuckDBPyConnection,
 
 
 def test_what_json_lacks_is_text(results: Path) -> None:
-    asked = (
-        "SELECT 'nan'::DOUBLE, 9007199254740993, x'00ff'::BLOB, 1.50::DECIMAL(4,2), TIMESTAMP '99999-01-01', {'a': [1]}"
-    )
-    assert rows(results, asked) == [["nan", "9007199254740993", "00ff", "1.50", "99999-01-01 00:00:00", {"a": [1]}]]
+    numbers = "'nan'::DOUBLE, 9007199254740993, 1.50::DECIMAL(4,2)"
+    asked = f"SELECT {numbers}, '\\x00\\xFF'::BLOB, TIMESTAMP '99999-01-01', {{'a': [1]}}"
+    assert rows(results, asked) == [["nan", "9007199254740993", "1.50", "00ff", "99999-01-01 00:00:00", {"a": [1]}]]
 
 
 def test_what_can_be_asked_is_listed() -> None:
