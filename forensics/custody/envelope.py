@@ -56,8 +56,9 @@ def opened(data: bytes) -> Envelope | None:
     return envelope
 
 
-def signed_by(data: bytes, key: Path) -> bool:
-    """Whether one of the envelope's signatures is that of the public key in a PEM file.
+def signed_by(data: bytes, key: Path, payload: bytes) -> bool:
+    """Whether one of the envelope's signatures is that of the public key in a PEM file, over just this payload, which
+    was read out of it.
 
     Raises ConfigurationError for a key that can't be used, and where the extra is missing.
     """
@@ -66,10 +67,11 @@ def signed_by(data: bytes, key: Path) -> bool:
     from securesystemslib.exceptions import VerificationError
 
     try:
-        Dsse.from_dict(json.loads(data)).verify([trusted], threshold=1)
+        envelope = Dsse.from_dict(json.loads(data))
+        envelope.verify([trusted], threshold=1)
     except (VerificationError, ValueError, KeyError, TypeError, AttributeError):  # whatever a hostile envelope holds
         return False
-    return True
+    return bool(envelope.payload == payload)
 
 
 def _signer(key: Path) -> CryptoSigner:

@@ -6,7 +6,16 @@ and ISO/IEC 27037 (what was examined, with what, when, and its digests before an
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import msgspec
+
+from forensics.core import jsonvalue
+from forensics.core.differences import ABSENT, differences
+from forensics.core.sanitise import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:forensics:bundle:v1"
@@ -90,6 +99,21 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
 def encode(statement: Statement) -> bytes:
     """The statement as JSON, members in the order of the types, with a line feed at its end."""
     return msgspec.json.format(msgspec.json.encode(statement), indent=1) + b"\n"
+
+
+def oddities(data: bytes, read: Any) -> Iterator[str]:
+    """In what a JSON text is not what this program writes for what was `read` out of it: members that stand twice, of
+    which another reader may take the first, and members that no type here has, or that are missing.
+
+    A later type of manifest has another predicate type, so that what is unknown in this one was put there.
+    """
+    decoded = jsonvalue.decode(data)
+    yield from (fault.message for fault in decoded.faults)
+    meant = jsonvalue.decode(msgspec.json.encode(read)).value
+    one = next(differences(meant, decoded.value), None)
+    if one is not None:
+        what = "lacks a member that every manifest has" if one.right is ABSENT else "holds what no manifest holds"
+        yield f"it {what}, at {one_line(one.pointer, 200)}"
 
 
 def decode(data: bytes) -> Statement:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from collections import Counter
 from enum import StrEnum
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,7 +19,7 @@ import msgspec
 from forensics.core.digests import digest_and_size
 from forensics.custody import envelope
 from forensics.custody.events import Change, Kind, change, digests, head, read_listing
-from forensics.custody.statement import MANIFEST, Output, Statement, decode
+from forensics.custody.statement import MANIFEST, Output, Statement, decode, oddities
 from forensics.errors import CorruptEvidenceError, EvidenceError, LimitExceededError
 from forensics.formats.places import is_folder
 
@@ -50,7 +51,8 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
 
 class Verification(msgspec.Struct, frozen=True, kw_only=True):
     """What came of checking a bundle. `sha256` is that of the manifest file: the digest to note down elsewhere.
-    `matching` files of those that the manifest lists are as they were.
+    `matching` files of those that the manifest lists are as they were, and `compared` holds digest and size of each
+    evidence that was given.
     """
 
     sha256: str
@@ -59,11 +61,17 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     statement: Statement
     matching: int
     faults: tuple[Fault, ...]
+    compared: frozenset[tuple[str, int]] = frozenset()
 
     @property
     def verified(self) -> bool:
         """Whether nothing differs."""
         return not self.faults
+
+    @property
+    def vouched(self) -> bool:
+        """Whether somebody else than the folder vouches for the manifest: a key, or a digest noted elsewhere."""
+        return self.verified and (self.signature is Signature.VALID or self.expected is not None)
 
 
 def verify(
@@ -74,38 +82,49 @@ def verify(
 
     Raises EvidenceError where there is no manifest to check by, and ConfigurationError for a key that can't be used.
     """
-    found = _listing(folder)
+    found, folders = _listing(folder)
     if MANIFEST not in found:
         message = f"{folder.name} holds no {MANIFEST}"
         raise EvidenceError(message, hint="name the folder that `forensics report --bundle` wrote", code="no_manifest")
     data = _manifest(found[MANIFEST])
     digest = hashlib.sha256(data).hexdigest()
-    signature, statement = _statement(data, key)
+    signature, statement, odd = _statement(data, key)
     sizes = {one.name: _measured(found[one.name]) for one in statement.predicate.outputs if one.name in found}
     faults = (
         *_manifest_faults(digest, signature, key, expect),
+        *(Fault(kind=Kind.EDITED, file=MANIFEST, message=one) for one in (*odd, *_list_oddities(statement))),
         *_file_faults(statement, found, sizes),
+        *_folder_faults(statement, folders),
         *_event_faults(statement.predicate.events, found),
         *_input_faults(statement),
         *_evidence_faults(statement, evidence),
     )
     matching = sum(sizes.get(one.name) == (one.sha256, one.size) for one in statement.predicate.outputs)
     return Verification(
-        sha256=digest, expected=expect, signature=signature, statement=statement, matching=matching, faults=faults
+        sha256=digest,
+        expected=expect,
+        signature=signature,
+        statement=statement,
+        matching=matching,
+        faults=faults,
+        compared=frozenset(map(_measured, evidence)),
     )
 
 
-def _listing(folder: Path) -> dict[str, Path]:
-    """Everything below the folder that is no folder, by its path in it; links are listed and not followed."""
+def _listing(folder: Path) -> tuple[dict[str, Path], frozenset[str]]:
+    """Everything below the folder that is no folder, by its path in it, and the paths of the folders in it; links are
+    listed and not followed.
+    """
     if not is_folder(folder):
         message = f"{folder.name} is no folder"
         raise EvidenceError(message, hint="name the folder that `forensics report --bundle` wrote", code="no_manifest")
-    out = {}
+    out, inner = {}, set()
     for root, folders, files in os.walk(folder):
-        for name in (*files, *(one for one in folders if (Path(root) / one).is_symlink())):
-            path = Path(root) / name
+        paths = [Path(root) / name for name in (*files, *folders)]
+        for path in paths[: len(files)] + [one for one in paths[len(files) :] if one.is_symlink()]:
             out[path.relative_to(folder).as_posix()] = path
-    return out
+        inner.add(Path(root).relative_to(folder).as_posix())
+    return out, frozenset(inner - {"."})
 
 
 def _manifest(path: Path) -> bytes:
@@ -118,18 +137,22 @@ def _manifest(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def _statement(data: bytes, key: Path | None) -> tuple[Signature, Statement]:
+def _statement(data: bytes, key: Path | None) -> tuple[Signature, Statement, tuple[str, ...]]:
+    """Who signed the manifest, what it says, and in what it is not as this program writes one."""
     try:
         signed = envelope.opened(data)
-        statement = decode(data if signed is None else signed.payload)
+        payload = data if signed is None else signed.payload
+        statement = decode(payload)
     except (ValueError, msgspec.MsgspecError, RecursionError) as error:
         message = f"{MANIFEST} can't be read: {error}"
         raise CorruptEvidenceError(message, hint="it was damaged or written by another program") from error
+    odd = tuple(oddities(payload, statement))
     if signed is None:
-        return Signature.NONE, statement
+        return Signature.NONE, statement, odd
+    odd = (*odd, *oddities(data, signed))
     if key is None:
-        return Signature.UNCHECKED, statement
-    return Signature.VALID if envelope.signed_by(data, key) else Signature.INVALID, statement
+        return Signature.UNCHECKED, statement, odd
+    return Signature.VALID if envelope.signed_by(data, key, payload) else Signature.INVALID, statement, odd
 
 
 def _measured(path: Path) -> tuple[str, int]:
@@ -164,6 +187,21 @@ def _file_faults(
             yield Fault(kind=Kind.EDITED, file=name, message=_edited(output, *measured[name]))
     for name in sorted(found.keys() - listed.keys() - {MANIFEST}):
         yield Fault(kind=Kind.INSERTED, file=name, message="it is there, and the manifest does not list it")
+
+
+def _list_oddities(statement: Statement) -> Iterator[str]:
+    """What is wrong with the list of files itself."""
+    names = [one.name for one in statement.predicate.outputs]
+    if not names:
+        yield "it lists no file"
+    yield from (f"it lists {name} more than once" for name, count in sorted(Counter(names).items()) if count > 1)
+
+
+def _folder_faults(statement: Statement, folders: frozenset[str]) -> Iterator[Fault]:
+    """Folders in which no file of the manifest lies, empty ones too."""
+    needed = {parent.as_posix() for one in statement.predicate.outputs for parent in PurePosixPath(one.name).parents}
+    for name in sorted(folders - needed):
+        yield Fault(kind=Kind.INSERTED, file=f"{name}/", message="it is there, and no file of the manifest lies in it")
 
 
 def _edited(output: Output, digest: str, size: int) -> str:

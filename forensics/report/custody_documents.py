@@ -27,12 +27,14 @@ class BundleInput(Document, frozen=True):
 
 class VerificationDocument(Document, frozen=True):
     """A bundle checked against its manifest. `manifest` is the digest of the manifest as it stands: with it noted
-    elsewhere, `--expect` tells a bundle from one that was rewritten whole. `notes` say what was not checked.
+    elsewhere, `--expect` tells a bundle from one that was rewritten whole. `vouched` says that somebody else than the
+    folder vouches for the manifest: the key of its signature, or that digest. `notes` say what was not checked.
     """
 
     schema: str
     tool: Program
     verified: bool
+    vouched: bool
     manifest: str
     signature: str
     written_by: Program

@@ -17,7 +17,8 @@ def verification(page: Page, document: VerificationDocument) -> None:
     """Lay out a checked bundle."""
     of = f" {document.matching} of {plural(document.files, 'file')} as the manifest lists them"
     if document.verified:
-        page.line(Span("VERIFIED", "cleared"), of)
+        vouched = "" if document.vouched else ", for which nothing vouches"
+        page.line(Span("VERIFIED", "cleared"), of + vouched)
     else:
         page.line(Span("NOT VERIFIED", "refused"), of)
     for fault in document.faults:

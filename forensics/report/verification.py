@@ -27,6 +27,7 @@ def verification_document(verification: Verification) -> VerificationDocument:
         schema=VERIFICATION,
         tool=program(),
         verified=verification.verified,
+        vouched=verification.vouched,
         manifest=f"sha256:{verification.sha256}",
         signature=verification.signature,
         written_by=Program(name=_text(said.tool.get("name", "")), version=_text(said.tool.get("version", ""))),
@@ -57,7 +58,14 @@ def _notes(verification: Verification) -> Iterator[str]:
         )
     if verification.signature is Signature.UNCHECKED:
         yield "the manifest is signed, and no key was given to check the signature with (--key)"
-    if any(one.sha256_after is None for one in verification.statement.predicate.inputs):
+    inputs = verification.statement.predicate.inputs
+    missing = sum((one.sha256, one.size) not in verification.compared for one in inputs)
+    if missing:
+        yield (
+            f"the evidence of {missing} of {len(inputs)} inputs was not given (--evidence): what it was is the "
+            "manifest's word alone"
+        )
+    if any(one.sha256_after is None for one in inputs):
         yield "an input could not be read a second time, so its digest after the examination is not known"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from forensics import compare_runs
+from forensics.api_compare import Other
 
 SAMPLES = Path(__file__).resolve().parents[3] / "samples"
 
@@ -44,7 +45,8 @@ def test_what_one_run_lacks_stands_beside_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["pager.db", "pager.otlp.jsonl", "pager.atif.json", "pager.mcp.jsonl"])
 def test_every_step_stands_once(name: str) -> None:
-    compared = compare_runs(SAMPLES / "pager.db", SAMPLES / name)
+    itself = Other(trace="7ef89abc") if name == "pager.db" else None
+    compared = compare_runs(SAMPLES / "pager.db", SAMPLES / name, None, itself)
     for side in (0, 1):
         steps = [pair[side] for pair in compared.comparison.beside if pair[side] is not None]
         assert len(steps) == len(set(steps))

@@ -155,3 +155,78 @@ def test_no_link_is_followed_and_no_path_of_the_manifest_is_opened(tmp_path: Pat
     hostile = sealed({"../outside": outside.read_bytes()}, CUSTODY)
     elsewhere = write(tmp_path / "other", {MANIFEST: hostile[MANIFEST]})
     assert faults(verify(elsewhere)) == {(Kind.DELETED, "../outside")}
+
+
+# a manifest that is not as it was written ----------------------------------------------------------------------------
+
+
+def _rewritten(folder: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    whole = json.loads((folder / MANIFEST).read_bytes())
+    change(whole)
+    (folder / MANIFEST).write_bytes(json.dumps(whole).encode())
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda whole: whole.update(more=1), "holds what no manifest holds, at /more"),
+        (lambda whole: whole["predicate"].update(more={"a": 1}), "holds what no manifest holds, at /predicate/more"),
+        (lambda whole: whole["predicate"]["inputs"][0].update(by="me"), "at /predicate/inputs/0/by"),
+        (
+            lambda whole: whole["predicate"].pop("events"),
+            "lacks a member that every manifest has, at /predicate/events",
+        ),
+        (lambda whole: whole.pop("_type"), "lacks a member that every manifest has, at /_type"),
+    ],
+)
+def test_members_of_a_manifest_that_nobody_wrote_are_named(
+    tmp_path: Path, change: Callable[[dict[str, Any]], object], told: str
+) -> None:
+    found = verify(_rewritten(bundle(tmp_path), change))
+    assert faults(found) == {(Kind.EDITED, MANIFEST)}
+    assert told in found.faults[0].message
+
+
+def test_a_member_that_stands_twice_is_named(tmp_path: Path) -> None:
+    """Another reader may take the first."""
+    text = (bundle(tmp_path) / MANIFEST).read_text()
+    (tmp_path / MANIFEST).write_text(text.replace('"outputs":', '"outputs": [], "outputs":'))
+    found = verify(tmp_path)
+    assert faults(found) == {(Kind.EDITED, MANIFEST)}
+    assert "stands 2 times" in found.faults[0].message
+
+
+def test_a_file_that_is_listed_twice_is_named(tmp_path: Path) -> None:
+    """Once with another digest: of two that differ one is not as it was."""
+
+    def change(whole: dict[str, Any]) -> None:
+        other = {**whole["predicate"]["outputs"][0], "sha256": "0" * 64}
+        whole["predicate"]["outputs"].insert(0, other)
+        whole["subject"].append({"name": other["name"], "digest": {"sha256": other["sha256"]}})
+
+    found = verify(_rewritten(bundle(tmp_path), change))
+    assert [one.message for one in found.faults] == ["it lists report.json more than once"]
+
+
+def test_a_bundle_of_nothing_is_not_verified(tmp_path: Path) -> None:
+    folder = write(tmp_path, {MANIFEST: sealed({}, CUSTODY)[MANIFEST]})
+    assert [one.message for one in verify(folder).faults] == ["it lists no file"]
+
+
+def test_a_folder_that_is_new_is_named_also_where_it_is_empty(tmp_path: Path) -> None:
+    bundle(tmp_path)
+    (tmp_path / "empty/within").mkdir(parents=True)
+    (tmp_path / "traces/empty").mkdir()
+    assert faults(verify(tmp_path)) == {
+        (Kind.INSERTED, "empty/"),
+        (Kind.INSERTED, "empty/within/"),
+        (Kind.INSERTED, "traces/empty/"),
+    }
+
+
+def test_what_vouches_for_a_manifest_is_told(tmp_path: Path) -> None:
+    found = verify(bundle(tmp_path))
+    assert (found.verified, found.vouched) == (True, False)
+    assert verify(tmp_path, expect=found.sha256).vouched
+    assert not verify(tmp_path, expect="0" * 64).vouched

@@ -89,6 +89,19 @@ def test_an_envelope_whose_signature_is_taken_away_or_replaced_does_not_verify(t
     assert faults(verify(folder, key=public)) == {("signature", MANIFEST)}
 
 
+def test_an_envelope_holds_nothing_that_nobody_signed(tmp_path: Path) -> None:
+    """Neither members of its own nor those of a manifest beside the signed one."""
+    secret, public = _keys(tmp_path)
+    folder = bundle(tmp_path / "bundle", secret)
+    signed: dict[str, Any] = json.loads((folder / MANIFEST).read_bytes())
+    plain: dict[str, Any] = json.loads((bundle(tmp_path / "plain") / MANIFEST).read_bytes())
+    assert verify(folder, key=public).vouched
+    for more in ({"note": "checked"}, plain):
+        (folder / MANIFEST).write_bytes(json.dumps({**more, **signed}).encode())
+        found = verify(folder, key=public)
+        assert (found.signature, faults(found)) == (Signature.VALID, {("edited", MANIFEST)})
+
+
 def test_a_key_with_a_password_takes_it_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     private = ed25519.Ed25519PrivateKey.generate()
     path = tmp_path / "key.pem"
