@@ -392,8 +392,11 @@ class Calls(Sequence[Call]):
         are numbers of `strings`, an id that is "" is none; returns their rows.
         """
         first, count = len(self), len(tools)
-        with_id = iter(self.ids.add_all(filter(None, recorded_ids)))
-        ids = [next(with_id) if recorded_id else NOWHERE for recorded_id in recorded_ids]
+        with_id = self.ids.add_all(list(filter(None, recorded_ids)))
+        ids: Sequence[int] = with_id
+        if len(with_id) < count:
+            numbers_left = iter(with_id)
+            ids = [next(numbers_left) if recorded_id else NOWHERE for recorded_id in recorded_ids]
         columns = {
             "tool": tools, "turn": turns, "index": indexes, "id": ids, "agent": [self.strings.add(agent)] * count,
             "step": steps, "requested": steps, "result_step": answers, "shown": answers,

@@ -148,26 +148,39 @@ class StretchBuilder(TupleBuilder):
 
     def _ask_all(self, lane: Lane, stretch: Stretch, pairs: _Pairs, joined: _Joined) -> None:
         """Ask for the calls of a stretch, each with the step that answers it if that stands in it too."""
-        first, asked = len(self.trace), stretch.at(StepKind.TOOL_CALL)
-        turns, ids = [joined.turns[at] for at in asked], [stretch.ids[at] for at in asked]
+        first, marks = len(self.trace), stretch.marked(StepKind.TOOL_CALL)
+        asked = stretch.at(StepKind.TOOL_CALL)
+        turns, ids = list(compress(joined.turns, marks)), list(compress(stretch.ids, marks))
         answers = [first + pairs.within[at] if at in pairs.within else NOWHERE for at in asked]
         rows = self.trace.calls.add_all(
-            [joined.names[at] for at in asked],
+            list(compress(joined.names, marks)),
             turns,
-            list(map(self._next_index, turns)),
+            self._next_indexes(turns),
             ids,
             lane.agent,
             [first + at for at in asked],
             answers,
         )
-        self._asked_by.extend(turns)
-        self._by_turn.add_all(rows)
-        named = list(compress(rows, ids))
+        self._asked_by.extend(array("i", turns))
+        added = array("i", rows)
+        self._by_turn.add_all(added)
+        named = added if all(ids) else array("i", compress(rows, ids))
         lane.calls.add_all(named)
         self._by_id.add_all(named)
-        lane.ask_all(rows, [row for row, answer in zip(rows, answers, strict=True) if answer < 0])
+        lane.ask_all(added, [row for row, answer in zip(rows, answers, strict=True) if answer < 0])
         for at, row in zip(asked, rows, strict=True):
             joined.calls[at] = row
+
+    def _next_indexes(self, turns: list[int]) -> list[int]:
+        """The index of each of some calls in its turn."""
+        asked_in, found = self._asked_in, []
+        for turn in turns:
+            found.append(asked_in[turn] if turn >= 0 else self._unasked)
+            if turn >= 0:
+                asked_in[turn] += 1
+            else:
+                self._unasked += 1
+        return found
 
     def _answer_all(self, lane: Lane, pairs: _Pairs, joined: _Joined) -> None:
         """Give each result the tool, the row and the turn of its call, and its step to a call that was waiting."""

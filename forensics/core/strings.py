@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from array import array
-from itertools import accumulate, islice
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 
 class Strings:
@@ -50,12 +50,15 @@ class Texts:
         self._ends.append(len(self._bytes))
         return len(self._ends) - 1
 
-    def add_all(self, texts: Iterable[str]) -> range:
+    def add_all(self, texts: Sequence[str]) -> range:
         """Keep texts; returns their numbers."""
         first, end = len(self._ends), len(self._bytes)
-        told = [text.encode("utf-8", "surrogatepass") for text in texts]
-        self._bytes += b"".join(told)
-        self._ends.extend(islice(accumulate(map(len, told), initial=end), 1, None))
+        told: Sequence[str | bytes] = list(texts)
+        written = "".join(texts).encode("utf-8", "surrogatepass")
+        if not written.isascii():
+            told = [text.encode("utf-8", "surrogatepass") for text in texts]
+        self._bytes += written
+        self._ends.extend(array("q", list(accumulate(map(len, told), initial=end))[1:]))
         return range(first, len(self._ends))
 
     def __getitem__(self, number: int) -> str:

@@ -141,10 +141,12 @@ class TupleBuilder(Recorder):
         """
         if batch is None:
             return NOWHERE
+        if len(batch.calls) == 1:
+            return batch.first()
         return max(islice(batch.calls, COMPARED), key=lambda row: (self._fit(row, ran), -row))
 
     def _fit(self, row: int, ran: Execution) -> int:
-        asked = self._call(row).requested
+        asked = None if ran.arguments is None else self._call(row).requested
         if asked is None or asked.payload is None or ran.arguments is None:
             return 1
         change = compare_arguments(asked.payload, ran.arguments)
@@ -188,9 +190,11 @@ class TupleBuilder(Recorder):
             )
 
     def _compare_arguments(self, row: int, ran: Execution) -> None:
+        if ran.arguments is None:
+            return
         call = self._call(row)
         asked = call.requested
-        if asked is None or asked.payload is None or ran.arguments is None:
+        if asked is None or asked.payload is None:
             return
         change = compare_arguments(asked.payload, ran.arguments)
         call.added = change.added
@@ -361,10 +365,11 @@ class TupleBuilder(Recorder):
 
 def _named_arguments(call: Call, ran: Execution) -> Payload | None:
     """The arguments that ran; none where only the value of the one argument that was asked for is recorded."""
+    if ran.arguments is None:
+        return None
     asked = call.requested
-    if asked is None or asked.payload is None or ran.arguments is None or not is_bare(asked.payload, ran.arguments):
-        return ran.arguments
-    return None
+    bare = asked is not None and asked.payload is not None and is_bare(asked.payload, ran.arguments)
+    return None if bare else ran.arguments
 
 
 _OUTCOMES: dict[str, Outcome] = {

@@ -91,6 +91,8 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     def get(self, names: Sequence[str]) -> tuple[str, Payload] | None:
         """The first of these attributes that is there and not null, with its name."""
         attributes = self.attributes
+        if attributes.keys().isdisjoint(names):
+            return None
         for name in names:
             payload = attributes.get(name)
             if payload is not None:

@@ -37,7 +37,7 @@ _MARK = (
 )
 _IS_MARK = re.compile(rf"\s*{_MARK}\s*", re.IGNORECASE)
 _WORTH_A_LOOK = re.compile(rb'"(?:[*\[<(_]|(?<=\A"))')  # a text that opens as a mark does, or nothing but a text
-_WORTH_A_LOOK_IN_LINES = (b'"*', b'"[', b'"<', b'"(', b'"_', b'\n"')  # the same of many texts, each behind a line end
+_ONE_OPENING = bytes(ord("*") if value in b"*[<(_" else value for value in range(256))
 _ANY_MARK = re.compile(rb"\*{3}[a-z_ ]{1,20}\*{3}|__redacted__|[\[<](?:redacted|masked)\b", re.IGNORECASE)
 _LONGEST_MARK = 80
 _OPENS_MARK = (b"*", b"_", b"[", b"<", b"(", b" ", b"\\")
@@ -90,12 +90,13 @@ def arguments_damage(payload: Payload, *, freeform: bool = False) -> str | None:
 def any_arguments_damaged(payloads: Sequence[Payload]) -> bool:
     """Whether one of these arguments lost something."""
     told = b"\n".join((b"", *payloads))
-    return any(mark in told for mark in _WORTH_A_LOOK_IN_LINES) and any(map(arguments_damage, payloads))
+    may_be = b'\n"' in told or b'"*' in told.translate(_ONE_OPENING)
+    return may_be and any(map(arguments_damage, payloads))
 
 
 def any_result_damaged(payloads: Iterable[Payload]) -> bool:
     """Whether one of these results lost something."""
-    return any(result_damage(payload) for payload in payloads if len(payload) <= _LONGEST_MARK)
+    return any(map(result_damage, [payload for payload in payloads if len(payload) <= _LONGEST_MARK]))
 
 
 def result_damage(payload: Payload) -> str | None:
