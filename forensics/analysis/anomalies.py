@@ -71,12 +71,13 @@ def _flows(acts: Acts) -> Iterator[Finding]:
 
 def _unclassified(acts: Acts) -> Iterator[Finding]:
     told: set[str] = set()
-    unknown = acts.calls.each(lambda kind: kind.effect is Effect.UNKNOWN and kind.rests_on is RestsOn.NONE)
-    for call, nothing_tells in zip(acts.trace.calls, unknown, strict=True):
-        if nothing_tells and call.tool not in told:
-            told.add(call.tool)
-            message = f"too little tells what {one_line(call.tool, 60)} does: it is taken as side-effecting"
-            yield finding("unclassified_tool", message, steps=(call.step,), basis=Basis.DERIVED)
+    unknown = [kind.effect is Effect.UNKNOWN and kind.rests_on is RestsOn.NONE for kind in acts.calls.kinds]
+    calls = acts.trace.calls
+    for tool, number, row, _ in calls.by_tool(acts.calls.numbers):
+        if unknown[number] and tool not in told:
+            told.add(tool)
+            message = f"too little tells what {one_line(tool, 60)} does: it is taken as side-effecting"
+            yield finding("unclassified_tool", message, steps=(calls[row].step,), basis=Basis.DERIVED)
 
 
 def _incomplete(acts: Acts) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ Nothing here weighs: every reason refuses, and strict refuses whatever inject re
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from forensics.core.policy import Policy
 
 _INJECTABLE = frozenset({Outcome.RECORDED, Outcome.FAILED, Outcome.DENIED})
+_NOT_INJECTABLE = tuple(outcome for outcome in Outcome if outcome not in _INJECTABLE)
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -44,9 +46,10 @@ def decide(case: Case, policy: Policy, digests: tuple[str, ...] = ()) -> Verdict
 
 
 def _inject_reasons(case: Case) -> Iterator[Reason]:
-    for call in case.trace.calls:
-        if call.blocks or call.outcome not in _INJECTABLE:
-            yield from not_injectable(case.trace, call)
+    calls = case.trace.calls
+    ended = (call.row for call in calls.that_ended(*_NOT_INJECTABLE))
+    for row in sorted({*calls.rare("blocks"), *ended}):
+        yield from not_injectable(case.trace, calls[row])
     yield from _gap_reasons(case)
     yield from _own_value_reasons(case)
 
@@ -94,17 +97,17 @@ def _own_value_reasons(case: Case) -> Iterator[Reason]:
 
 def _class_reasons(case: Case) -> Iterator[Reason]:
     """One reason a tool and kind, at the first call that gives it."""
-    told: dict[tuple[str, str], int] = {}
-    firsts: list[tuple[str, int]] = []
-    for row, (call, code) in enumerate(zip(case.trace.calls, case.calls.each(class_code), strict=True)):
-        if code is None:
-            continue
-        if (call.tool, code) not in told:
-            firsts.append((code, row))
-        told[call.tool, code] = told.get((call.tool, code), 0) + 1
-    for code, row in firsts:
-        call = case.trace.calls[row]
-        yield _reason(case.trace, call, code, _class_message(call, case.calls[row], told[call.tool, code]))
+    calls, codes = case.trace.calls, [*map(class_code, case.calls.kinds)]
+    told: Counter[tuple[str, str]] = Counter()
+    firsts: dict[tuple[str, str], int] = {}
+    for name, number, row, count in calls.by_tool(case.calls.numbers):
+        code = codes[number]
+        if code is not None:
+            firsts.setdefault((name, code), row)
+            told[name, code] += count
+    for (name, code), row in firsts.items():
+        call = calls[row]
+        yield _reason(case.trace, call, code, _class_message(call, case.calls[row], told[name, code]))
 
 
 def class_code(classified: Classification) -> str | None:

@@ -13,11 +13,12 @@ from forensics.core.jsonvalue import canonical, value_of
 from forensics.core.rpc_errors import RpcEnd, error_in
 from forensics.core.sanitise import one_line
 from forensics.core.trace import Call, Outcome
+from forensics.rules.conditions import compile_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from forensics.core.trace import Payload
+    from forensics.core.trace import Calls, Payload
 
 _SPELLED = re.compile(r"[^a-z]")
 _NAMES = frozenset(
@@ -30,7 +31,7 @@ _NAMES = frozenset(
         "deduplicationid",
     }
 )
-_MAY_HOLD_ONE = re.compile(rb"(?i)idempot|client.?token|request.?id|dedup")
+_MAY_HOLD_ONE = "(?i)idempot|client.?token|request.?id|dedup"
 _UNSETTLED = frozenset({Outcome.INDETERMINATE, Outcome.FAILED})
 
 
@@ -39,30 +40,34 @@ def is_idempotency_key(name: str) -> bool:
     return _SPELLED.sub("", name.lower()) in _NAMES
 
 
-def changed_keys(calls: Sequence[Call], adding: Sequence[int]) -> Iterator[Finding]:
+def changed_keys(calls: Calls, adding: Sequence[int]) -> Iterator[Finding]:
     """A finding for each act that was tried again with another key, or with none, after a try of which it is not known
     that it did nothing. `adding` says which calls add to the world. Two acts that both went well are two acts.
     """
-    keyed = {(call.agent, call.tool) for call in _acts(calls, adding) if _holds_a_key(call.arguments)}
+    keyed = {(call.agent, call.tool) for call in _with_a_key(calls, adding)}
     tries: dict[tuple[str, str, bytes], list[tuple[Call, bytes]]] = {}
-    for call in _acts(calls, adding) if keyed else ():
+    for call in map(calls.__getitem__, compress(range(len(calls)), adding)) if keyed else ():
         arguments = call.arguments
-        if arguments is not None and (call.agent, call.tool) in keyed:
+        if arguments is not None and (call.agent, call.tool) in keyed and call.again_of < 0:
             rest, key = _parted(arguments)
             tries.setdefault((call.agent, call.tool, rest), []).append((call, key))
     for held in tries.values():
         yield from _told(held)
 
 
-def _acts(calls: Sequence[Call], adding: Sequence[int]) -> Iterator[Call]:
-    return (call for call in map(calls.__getitem__, compress(range(len(calls)), adding)) if call.again_of < 0)
+def _with_a_key(calls: Calls, adding: Sequence[int]) -> Iterator[Call]:
+    """The acts of which an argument is such a key. One look at the arguments of many calls says whether one may be."""
+    may_hold_one = compile_pattern(_MAY_HOLD_ONE).search
+    for rows in calls.parts() if any(adding) else ():
+        texts = calls.arguments(rows)
+        if may_hold_one(b"\n".join(filter(None, texts))) is None:
+            continue
+        for row, text in zip(rows, texts, strict=True):
+            if adding[row] and text and may_hold_one(text) and calls[row].again_of < 0 and _parted(text)[1] != b"":
+                yield calls[row]
 
 
-def _holds_a_key(arguments: Payload | None) -> bool:
-    return arguments is not None and _MAY_HOLD_ONE.search(arguments) is not None and _parted(arguments)[1] != b""
-
-
-def _parted(arguments: Payload) -> tuple[bytes, bytes]:
+def _parted(arguments: Payload | bytes) -> tuple[bytes, bytes]:
     """The canonical bytes of arguments without their idempotency keys, and those of the keys ("" for none)."""
     value: Any = value_of(arguments)
     keys = {n: item for n, item in value.items() if is_idempotency_key(n)} if isinstance(value, dict) else {}

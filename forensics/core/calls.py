@@ -7,6 +7,7 @@ that is a step of the trace, as most are, is no more than the number of that ste
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import repeat
@@ -355,6 +356,17 @@ class Calls(Sequence[Call]):
                 tool, server = key
                 told = known[key] = (self.strings[tool], None if server < 0 else self.strings[server])
             yield told
+
+    def by_tool(self, numbers: Sequence[int]) -> Iterator[tuple[str, int, int, int]]:
+        """Of calls that have these numbers, each tool with each number that a call of it has: the tool, the number, the
+        row of the first such call and how many there are, in the order of the first ones.
+        """
+        tools = self.column("tool")
+        counts = Counter(zip(tools, numbers, strict=True))
+        firsts: dict[tuple[int, int], int] = {}
+        for row, pair in enumerate(zip(tools, numbers, strict=True)):
+            firsts.setdefault(pair, row)
+        return ((self.strings[tool], number, row, counts[tool, number]) for (tool, number), row in firsts.items())
 
     def add(
         self,

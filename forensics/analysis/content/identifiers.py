@@ -10,7 +10,7 @@ from forensics.core.findings import finding
 from forensics.core.sanitise import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from forensics.core.findings import Finding
     from forensics.core.trace import Trace
@@ -26,7 +26,9 @@ _PLACES = (
     (re.compile(r"(?:/|\\\\|~[/\\]).+", re.DOTALL), "begins at the root of the file system"),
     (re.compile(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\..*)?", re.IGNORECASE), "is a device on Windows"),
 )
-_SUSPECT = re.compile(r"\.\.|[/\\%~\x00-\x1f\x7f]|^(?:con|prn|aux|nul|com[1-9]|lpt[1-9])\b", re.IGNORECASE)
+_SUSPECT = re.compile(r"\.\.|[/\\%~\x00-\x1f\x7f]|(?:^|\u2028)(?:con|prn|aux|nul|com[1-9]|lpt[1-9])\b", re.IGNORECASE)
+_APART = "\u2028"  # between names that are looked at together: nothing that is suspect itself
+_AT_ONCE = 512
 _NAMED = 20  # identifiers of a trace that are named; a log that holds more holds them for the same reason
 
 
@@ -46,12 +48,26 @@ def unsafe_identifiers(trace: Trace) -> list[Finding]:
 def _identifiers(trace: Trace) -> Iterator[tuple[str, str, int]]:
     yield "trace id", trace.id, 0
     yield "session id", trace.session, 0
-    for call in trace.calls:
-        if call.recorded_id:
-            yield "call id", call.recorded_id, call.step
-        yield "tool", call.tool, call.step
+    for start in range(0, len(trace.calls), _AT_ONCE):
+        rows = range(start, min(start + _AT_ONCE, len(trace.calls)))
+        ids = trace.calls.recorded_ids(rows)
+        tools = [tool for tool, _ in trace.calls.tools(rows)]
+        if _may_act([*filter(None, ids), *set(tools)]):
+            yield from _of_calls(ids, tools, trace.calls.column("step", rows))
     for agent in trace.agents:
         yield "agent", agent, 0
+
+
+def _of_calls(ids: Sequence[str | None], tools: Sequence[str], steps: Sequence[int]) -> Iterator[tuple[str, str, int]]:
+    for recorded_id, tool, step in zip(ids, tools, steps, strict=True):
+        if recorded_id:
+            yield "call id", recorded_id, step
+        yield "tool", tool, step
+
+
+def _may_act(names: Sequence[str]) -> bool:
+    """Whether one of the names is to be looked at; one look at all of them."""
+    return max(map(len, names), default=0) > _SHORT or _SUSPECT.search(_APART.join(names)) is not None
 
 
 def _why(name: str, *, is_id: bool) -> str | None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SMALL = 16_384
 """Bytes of a value that is decoded as it is."""
 
+_PASSED = 1 << 16  # bytes in which the ends of lines are counted together
 _BOM = b"\xef\xbb\xbf"
 _GAP = re.compile(rb"[\s,]*")
 _MEMBER = re.compile(rb'[\s,]*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
@@ -102,14 +103,22 @@ class Regions:
         return self._line_at(offset)
 
     def _line_at(self, offset: int) -> Region:
-        while self._end < offset:
-            self._start = self._end + 1
-            end = self._find(b"\n", self._start)
+        if self._end < offset:
+            self._pass_lines(offset)
+            end = self._find(b"\n", offset)
             self._end = len(self._data) if end < 0 else end
-            self._line += 1
         start = max(self._start, self._first)
         line = self._data[start : self._end]
         return Region(start, self._end, "", None, self._line, is_json=_is_json(line))
+
+    def _pass_lines(self, offset: int) -> None:
+        """Go on to the beginning of the line in which an offset stands, and count the lines on the way."""
+        self._start, self._line = self._end + 1, self._line + 1
+        for at in range(self._start, offset, _PASSED):
+            part = bytes(self._data[at : min(at + _PASSED, offset)])
+            last = part.rfind(b"\n")
+            if last >= 0:
+                self._start, self._line = at + last + 1, self._line + part.count(b"\n")
 
     def _member_of(self, opened: _Open, offset: int) -> Region:
         """The member of a container that holds the byte, or whose name does: the one that begins behind it."""

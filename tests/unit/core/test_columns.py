@@ -169,6 +169,13 @@ def test_columns_of_calls_say_what_each_call_says() -> None:
             assert list(calls.each(name, some)) == [getattr(c, name) for c in each]
 
 
+def test_calls_are_counted_by_their_tool_and_a_number() -> None:
+    calls = Trace("t", Places(0), "test").calls
+    for at, tool in enumerate("abbaab"):
+        calls.add(tool, 0, at, None)
+    assert list(calls.by_tool([7, 1, 2, 7, 8, 1])) == [("a", 7, 0, 2), ("b", 1, 1, 2), ("b", 2, 2, 1), ("a", 8, 4, 1)]
+
+
 def test_calls_with_long_payloads_are_looked_at_in_smaller_parts() -> None:
     build = TraceBuilder("t", Places(0), "test")
     spot = Spot(build.trace.places.add(line=1, offset=0, length=1))

@@ -166,6 +166,30 @@ def test_an_id_that_is_no_file_name_is_told(tmp_path: Path, trace_id: str, why: 
     assert why in found.message
 
 
+@pytest.mark.parametrize("name", ["../x", "con", "NUL.txt", "a\u2028con", "x" * 300])
+@pytest.mark.parametrize("at", [0, 300, 519])
+def test_such_an_id_is_found_among_those_of_many_calls(tmp_path: Path, name: str, at: int) -> None:
+    ids = [name if number == at else f"call_{number}" for number in range(520)]
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(json.dumps({"type": "tool_call", "id": one, "name": "get"}) for one in ids), "utf-8")
+    found = of(api.examine(path).audit(), "unsafe_identifier")
+    assert [(one.steps, one.message.split()[1]) for one in found] == ([] if "\u2028" in name else [([at], "call")])
+
+
+@pytest.mark.parametrize("gap", [0, 1, 5_000])
+def test_lines_are_counted_to_the_place_of_each_value(tmp_path: Path, gap: int) -> None:
+    filler = [json.dumps({"type": "user", "text": "x" * 40})] * gap
+    told = [json.dumps({"type": "user", "text": f"password: {KEY}{number}"}) for number in range(3)]
+    lines = [*filler, told[0], told[1], *filler, "", told[2]]
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(lines), "utf-8")
+    places = [place for one in of(api.examine(path).audit(), "secret") for place in one.locators]
+    assert [place.line for place in places] == [gap + 1, gap + 2, 2 * gap + 4]
+    data = path.read_bytes()
+    for number, place in enumerate(places):
+        assert data[place.offset or 0 :][: place.length] == f"{KEY}{number}".encode()
+
+
 @pytest.mark.parametrize("trace_id", ["trace-1", "run.2026-11-13", "a/b", "con-1"])
 def test_other_ids_are_not(tmp_path: Path, trace_id: str) -> None:
     assert not of(audited(tmp_path, TURNS, trace_id=trace_id), "unsafe_identifier")
