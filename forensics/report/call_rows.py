@@ -4,6 +4,8 @@ names of a class or of a tool, is worked out once for all of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forensics.core.calls import occurrence
@@ -14,7 +16,7 @@ from forensics.report.documents import CallRow
 from forensics.report.written import moment, preview
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from enum import StrEnum
 
     from forensics.analysis.run import TraceAnalysis
@@ -22,11 +24,8 @@ if TYPE_CHECKING:
     from forensics.core.trace import Block, Call
     from forensics.report.compose import Numbering
 
-_Columns = dict[str, "Iterable[Any]"]
-"""What the fields of some rows hold, by the name of the field."""
-
-_NUMBERS = ("step", "result_step", "turn", "index", "tool", "agent", "agreement")
-_WORDS = ("outcome", "absence", "pairing", "boundary")
+_Column = Callable[[range], "Iterable[Any]"]
+"""Makes what one field of some rows holds."""
 
 
 def decision(call: Call) -> str:
@@ -40,11 +39,9 @@ def _decision(blocks: tuple[Block, ...], outcome: Outcome, result: object) -> st
 
 
 class _ClassNames(NamedTuple):
-    """The fields of a row that follow from the class of the call."""
-
     effect: str
     result: str
-    class_: str
+    tool_class: str
 
 
 def _class_names(kind: Classification) -> _ClassNames:
@@ -66,53 +63,65 @@ class CallRows:
         self._names = [_class_names(kind) for kind in analysis.calls.kinds]
         self._blocks: dict[int, tuple[Block, ...]] = self._calls.rare("blocks")
         self._spelled: dict[int, str] = {}
+        self._results: tuple[range, list[bytes | None]] = (range(0), [])
+        self._columns = self._columns_by_field()
 
     def __len__(self) -> int:
         return len(self._calls)
 
     def of(self, rows: range) -> list[CallRow]:
         """The calls of these rows."""
-        columns = {**self._of_trace(rows), **self._of_payloads(rows), **self._of_class(rows)}
-        return list(map(CallRow, *(columns[name] for name in CallRow.__struct_fields__)))
+        return list(starmap(CallRow, self.fields(rows, CallRow.__struct_fields__)))
 
-    def _of_trace(self, rows: range) -> _Columns:
-        """Which call it is, when it was asked for and how it ended."""
+    def fields(self, rows: range, names: Iterable[str]) -> Iterable[tuple[Any, ...]]:
+        """Only these fields of the calls of these rows."""
+        return zip(*(self._columns[name](rows) for name in names), strict=True)
+
+    def _columns_by_field(self) -> dict[str, _Column]:
         calls, first = self._calls, self._first
-        numbers = {name: calls.column(name, rows) for name in _NUMBERS}
         added = calls.rare("added")
         return {
-            "step": [first + step for step in numbers["step"]],
-            "result_step": [None if step < 0 else first + step for step in numbers["result_step"]],
-            "id": self._numbering.names(calls, rows),
-            "occurrence": map(occurrence, numbers["turn"], numbers["index"]),
-            "tool": map(self._text, numbers["tool"]),
-            "agent": map(self._text, numbers["agent"]),
-            "at": map(moment, self._times(rows, numbers["step"])),
-            "agreement": [None if number < 0 else calls.strings[number] for number in numbers["agreement"]],
-            "added": [list(added.get(row, ())) for row in rows],
-            **{name: map(_word, calls.each(name, rows)) for name in _WORDS},
+            "step": lambda rows: [first + step for step in calls.column("step", rows)],
+            "result_step": lambda rows: [None if n < 0 else first + n for n in calls.column("result_step", rows)],
+            "id": lambda rows: self._numbering.names(calls, rows),
+            "occurrence": lambda rows: map(occurrence, calls.column("turn", rows), calls.column("index", rows)),
+            "tool": lambda rows: map(self._text, calls.column("tool", rows)),
+            "agent": lambda rows: map(self._text, calls.column("agent", rows)),
+            "at": lambda rows: map(moment, self._times(rows)),
+            "arguments": lambda rows: strict_values(calls.arguments(rows)),
+            "result_preview": lambda rows: [None if one is None else preview(one) for one in self._results_of(rows)],
+            "outcome": lambda rows: map(_word, calls.each("outcome", rows)),
+            "absence": lambda rows: map(_word, calls.each("absence", rows)),
+            "effect": lambda rows: [one.effect for one in self._classes(rows)],
+            "result": lambda rows: [one.result for one in self._classes(rows)],
+            "class_": lambda rows: [one.tool_class for one in self._classes(rows)],
+            "decision": self._decisions,
+            "pairing": lambda rows: map(_word, calls.each("pairing", rows)),
+            "agreement": lambda rows: [None if n < 0 else calls.strings[n] for n in calls.column("agreement", rows)],
+            "added": lambda rows: [list(added.get(row, ())) for row in rows],
+            "minted": self._minted,
+            "boundary": lambda rows: map(_word, calls.each("boundary", rows)),
+            "blocks": lambda rows: [[block.code for block in self._blocks.get(row, ())] for row in rows],
         }
 
-    def _of_payloads(self, rows: range) -> _Columns:
-        """What it was given, what came back, and what follows from that for a rerun."""
-        blocks = [self._blocks.get(row, ()) for row in rows]
-        results = self._calls.results(rows)
-        minted = self._analysis.handles.minted_in(rows)
-        return {
-            "arguments": strict_values(self._calls.arguments(rows)),
-            "result_preview": [None if result is None else preview(result) for result in results],
-            "decision": map(_decision, blocks, self._calls.each("outcome", rows), results),
-            "minted": [list(map(spell_surrogates, values)) for values in minted],
-            "blocks": [[block.code for block in several] for several in blocks],
-        }
+    def _results_of(self, rows: range) -> list[bytes | None]:
+        if self._results[0] != rows:
+            self._results = rows, self._calls.results(rows)
+        return self._results[1]
 
-    def _of_class(self, rows: range) -> _Columns:
-        names = [self._names[number] for number in self._analysis.calls.numbers[rows.start : rows.stop]]
-        return dict(zip(_ClassNames._fields, zip(*names, strict=True), strict=True))
+    def _decisions(self, rows: range) -> Iterator[str]:
+        blocks = (self._blocks.get(row, ()) for row in rows)
+        return map(_decision, blocks, self._calls.each("outcome", rows), self._results_of(rows))
 
-    def _times(self, rows: range, steps: Sequence[int]) -> Iterator[int]:
+    def _minted(self, rows: range) -> list[list[str]]:
+        return [list(map(spell_surrogates, values)) for values in self._analysis.handles.minted_in(rows)]
+
+    def _classes(self, rows: range) -> list[_ClassNames]:
+        return [self._names[number] for number in self._analysis.calls.numbers[rows.start : rows.stop]]
+
+    def _times(self, rows: range) -> Iterator[int]:
         """When it began or, where that is not told, when it was asked for."""
-        at = self._analysis.trace.at
+        at, steps = self._analysis.trace.at, self._calls.column("step", rows)
         return (start if start >= 0 else at[step] for start, step in zip(self._calls.starts(rows), steps, strict=True))
 
     def _text(self, number: int) -> str:

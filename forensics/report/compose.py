@@ -44,7 +44,7 @@ from forensics.report.documents import (
     VerdictRow,
 )
 from forensics.report.handle_rows import HandleRows
-from forensics.report.rows import Rows
+from forensics.report.rows import Making, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -285,7 +285,8 @@ def trace_row(analysis: TraceAnalysis, numbering: Numbering, *, at_once: bool = 
     trace, first = analysis.trace, numbering.first(analysis)
     rows = CallRows(analysis, numbering)
     again = sorted(row for row, of in trace.calls.rare("again_of").items() if of >= 0)
-    calls = Rows(len(rows) - len(again), _but(rows, again)) if again else Rows(len(rows), rows.of, trace.calls.parts)
+    making = Making(trace.calls.parts, rows.fields)
+    calls = Rows(len(rows) - len(again), _but(rows, again)) if again else Rows(len(rows), rows.of, making)
     handles = Rows(len(analysis.handles), HandleRows(analysis, first).of)
     return TraceRow(
         id=spell_surrogates(trace.id),

@@ -24,7 +24,7 @@ from forensics.analysis.content.values import members_of, name_of_item
 from forensics.core.jsonvalue import decode_embedded
 from forensics.core.sanitise import one_line, visible
 from forensics.core.secrets import CREDENTIAL, Secrets
-from forensics.report.rows import Rows
+from forensics.report.rows import Making, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -112,7 +112,7 @@ class Redactor:
         if isinstance(item, str):
             return self.text(item, key)
         if isinstance(item, Rows):
-            return Rows(len(item), functools.partial(self._rows, item), item.parts)
+            return Rows(len(item), functools.partial(self._rows, item), Making(item.making.parts))
         if isinstance(item, (dict, list, tuple)):
             return self.value(item, key)
         if isinstance(item, (int, float)) and not isinstance(item, bool):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from hashlib import blake2b
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from forensics.analysis.reruns import NO_RESULT
 from forensics.core.handles import REFERENCE
+from forensics.core.jsonvalue import canonical
+from forensics.report.rows import fields, picked
 from forensics.report.terminal_page import Span, cells, name, plural, short, value
 from forensics.report.terminal_verdict import flow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from forensics.report.documents import CallRow, ToolRow, TraceRow
     from forensics.report.terminal_page import Page
@@ -39,7 +40,7 @@ def moment(at: str | None) -> str:
 def effects(page: Page, trace: TraceRow) -> None:
     """Each write with time, target, handle, outcome and how often; equal calls stand together."""
     held = _held_back(trace)
-    told, count = _alike(call for call in trace.executions if call.effect != "none" and call.step not in held)
+    told, count = _alike(trace.executions, held)
     page.title("What took effect")
     if not told:
         why = (
@@ -59,16 +60,21 @@ def _held_back(trace: TraceRow) -> frozenset[int]:
     return frozenset(repeat.step for repeat in did if not repeat.executed and repeat.did != NO_RESULT)
 
 
-def _alike(calls: Iterable[CallRow]) -> tuple[list[list[CallRow]], int]:
-    """The first groups of equal calls, and how many groups there are."""
-    groups: dict[bytes, list[CallRow] | None] = {}
-    for call in calls:
-        key = f"{call.tool}\n{json.dumps(call.arguments, sort_keys=True, default=str)}"
-        digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        group = groups.setdefault(digest, [] if len(groups) < _MOST else None)
-        if group is not None:
-            group.append(call)
-    return [group for group in groups.values() if group is not None], len(groups)
+def _alike(calls: Sequence[CallRow], held: frozenset[int]) -> tuple[list[list[CallRow]], int]:
+    """The first groups of equal calls with an effect, and how many groups there are."""
+    groups: dict[bytes, int] = {}
+    kept: list[tuple[int, int]] = []  # places of calls, with the number of their group
+    for at, (step, effect, tool, arguments) in enumerate(fields(calls, "step", "effect", "tool", "arguments")):
+        if effect == "none" or step in held:
+            continue
+        key = tool.encode("utf-8", "surrogatepass") + b"\n" + canonical(arguments)
+        group = groups.setdefault(blake2b(key, digest_size=16).digest(), len(groups))
+        if group < _MOST:
+            kept.append((at, group))
+    told: list[list[CallRow]] = [[] for _ in range(min(len(groups), _MOST))]
+    for (_, group), call in zip(kept, picked(calls, [at for at, _ in kept]), strict=True):
+        told[group].append(call)
+    return told, len(groups)
 
 
 def _effect(page: Page, group: list[CallRow]) -> None:

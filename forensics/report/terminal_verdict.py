@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
+from forensics.report.rows import fields
 from forensics.report.terminal_page import Span, cells, name, plural, short
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def verdict(page: Page, document: Head, trace: TraceRow) -> None:
 
 def _how_much(trace: TraceRow, coverage: str) -> str:
     rows = trace.executions
-    calls, paired = len(rows), sum(call.result_step is not None for call in rows)
+    calls, paired = len(rows), sum(step is not None for (step,) in fields(rows, "result_step"))
     return f"{coverage}; {plural(trace.steps, 'step')}, {plural(calls, 'call')}, {paired} with a result"
 
 
@@ -83,8 +84,10 @@ def deciding(trace: TraceRow) -> ReasonRow:
     reasons = trace.verdict.policies.inject.reasons or trace.verdict.reasons
     steps = {reason.step for reason in reasons}
     few = len(steps) <= _LOOKED_UP
-    calls = (call_at(trace, step) for step in steps) if few else trace.executions
-    effects = {call.step: call.effect for call in calls if call is not None and call.step in steps}
+    calls = (call_at(trace, step) for step in steps) if few else ()
+    told = fields(trace.executions, "step", "effect") if not few else ()
+    effects = {call.step: call.effect for call in calls if call is not None}
+    effects.update((step, effect) for step, effect in told if step in steps)
 
     def weight(reason: ReasonRow) -> tuple[bool, int]:
         effect = None if reason.step is None else effects.get(reason.step)

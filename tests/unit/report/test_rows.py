@@ -9,7 +9,7 @@ import pytest
 
 from forensics.api import Examination, examine
 from forensics.report.jsonout import compact, json_bytes
-from forensics.report.rows import Rows
+from forensics.report.rows import Rows, fields, picked
 from forensics.report.terminal import lines_of
 
 if TYPE_CHECKING:
@@ -83,6 +83,28 @@ def test_many_rows_are_made_block_by_block(count: int) -> None:
     assert compact(Rows(count, make)) == compact(list(range(count)))
     assert max(map(len, made)) <= 256
     assert [number for some in made for number in some] == list(range(count))
+
+
+def test_fields_and_picked_rows_are_those_of_all_rows(examination: Examination) -> None:
+    names = ("step", "tool", "arguments", "effect", "result_step", "minted", "decision", "class_", "id", "at")
+    lazily, at_once = (examination.audit(at_once=at_once).traces for at_once in (False, True))
+    for trace, whole in zip(lazily, at_once, strict=True):
+        for name in names:
+            assert list(fields(trace.calls, name)) == list(fields(whole.calls, name))
+        assert list(fields(trace.calls, *names)) == list(fields(whole.calls, *names))
+        for places in ([], [0], [0, 1, 39], list(range(len(whole.calls)))):
+            assert picked(trace.calls, places) == picked(whole.calls, places) == [whole.calls[at] for at in places]
+
+
+def test_only_blocks_of_which_a_row_is_picked_are_made() -> None:
+    made: list[range] = []
+
+    def make(numbers: range) -> list[int]:
+        made.append(numbers)
+        return list(numbers)
+
+    assert picked(Rows(1_000, make), [3, 255, 600]) == [3, 255, 600]
+    assert made == [range(256), range(512, 768)]
 
 
 def test_rows_of_one_block_are_as_each_by_itself(examination: Examination) -> None:
