@@ -35,6 +35,7 @@ _ALONE = {
     "python_enable_replacements": "false",
 }
 _LOCKS = (
+    "SET TimeZone = 'UTC'",
     "SET enable_external_access = false",
     "SET disabled_filesystems = 'LocalFileSystem'",
     "SET lock_configuration = true",

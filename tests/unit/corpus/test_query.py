@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -135,6 +137,22 @@ def test_what_can_be_asked_is_listed() -> None:
     document = what_can_be_asked()
     assert [table.name for table in document.tables] == [table.name for table in TABLES]
     assert len({question.name for question in document.questions}) == len(QUESTIONS)
+
+
+def test_times_are_in_utc_wherever_the_machine_stands(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Kathmandu")
+    hour = "strftime(max(started), '%H') FROM traces WHERE file = 'log1.jsonl'"
+    asked = f"SELECT TIMESTAMPTZ '2026-03-01 00:00:00+02'::VARCHAR, {hour}"
+    assert rows(results, asked) == [["2026-02-28 22:00:00+00", "10"]]
+
+
+def test_nothing_is_left_behind(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "USERPROFILE", "TMPDIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    before = sorted(results.iterdir())
+    ask(results, "SELECT file, count(*) FROM tools GROUP BY file ORDER BY file")
+    assert (sorted(results.iterdir()), list(tmp_path.iterdir())) == (before, [])
 
 
 # the walls -----------------------------------------------------------------------------------------------------------
@@ -352,6 +370,15 @@ def test_results_that_are_not_whole_are_not_asked(results: Path, tmp_path: Path)
     assert str(tmp_path) not in str(raised.value)
     (copy / "summary.json").unlink()
     with pytest.raises(EvidenceError, match="has not ended"):
+        results_in(copy)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="mkfifo")
+def test_rows_that_are_no_file_are_not_waited_for(results: Path, tmp_path: Path) -> None:
+    copy = changed(results, tmp_path)
+    (copy / "files-00001.jsonl").unlink()
+    os.mkfifo(copy / "files-00001.jsonl")
+    with pytest.raises(CorruptEvidenceError, match="not there"):
         results_in(copy)
 
 
