@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from forensics.core.differences import differences
-from forensics.core.jsonvalue import canonical, equal_values, unfold
+from forensics.core.jsonvalue import canonical, decode_embedded, equal_values
 from forensics.replay import spelling
 from forensics.replay.recordings import CONTENT_TYPE, HTTP
 
@@ -81,7 +81,11 @@ def _number(value: Any) -> Any:
 
 
 def _meaning(value: Any) -> Any:
-    return unfold(value) if isinstance(value, str) else _number(value)
+    """A number by its value, and a text that holds JSON as that JSON, where it says one thing (no key twice)."""
+    if not isinstance(value, str):
+        return _number(value)
+    decoded = decode_embedded(value)
+    return value if decoded is None or decoded.faults else decoded.value
 
 
 def _mapped(value: Any, scalar: Callable[[Any], Any]) -> Any:

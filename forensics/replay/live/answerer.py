@@ -15,11 +15,12 @@ from forensics.errors import ReplayFault
 from forensics.replay.live.endpoint import Line, RefusedSettingError
 from forensics.replay.live.leaving import leaving
 from forensics.replay.plan import Mode
+from forensics.replay.ports import ModelAnswer
 
 if TYPE_CHECKING:
     from forensics.replay.live.endpoint import Endpoint
     from forensics.replay.live.leaving import Sent
-    from forensics.replay.ports import ModelAnswer, ModelRequest
+    from forensics.replay.ports import ModelRequest
 
 _UNCONFIRMED = "seed (no system_fingerprint came back: whether it was used is not known)"
 
@@ -54,8 +55,8 @@ class LiveAnswerer:
         sent = leaving(request.tools or (), {**request.settings, **self._forced}, self._to.provider.settings)
         body, heard = self._heard(request, sent)
         try:
-            answer = self._to.provider.answer(heard)
-        except (KeyError, IndexError, TypeError, AttributeError) as error:
+            answer = msgspec.convert(msgspec.to_builtins(self._to.provider.answer(heard)), ModelAnswer)
+        except (KeyError, IndexError, TypeError, AttributeError, msgspec.ValidationError) as error:
             message = f"{self._to.host} answered in a form that is not that of {self._to.provider.name}"
             raise ReplayFault(message) from error
         return msgspec.structs.replace(answer, ignored=(*self._ignored(body, heard), *sent.taken_out))

@@ -7,11 +7,13 @@ host that was named. Nothing of a trace chooses the address or the key.
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import msgspec
 
+from forensics.core.jsonvalue import decode
 from forensics.core.sanitise import one_line
 from forensics.errors import ConfigurationError, ReplayFault
 from forensics.replay.live.providers import PROVIDERS, Provider
@@ -20,9 +22,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import ModuleType
 
+    from httpx import Response
+
 KEY_VARIABLE = "FORENSICS_MODEL_KEY"
 ANSWER_LIMIT = 64 << 20  # bytes
-TIMEOUT = 300.0  # seconds, of one request
+TIMEOUT = 300.0  # seconds without a byte, and until the first one; one answer has twice as long
+_ENCODINGS = frozenset({"", "identity", "gzip", "deflate"})  # of which one block can't unpack to gigabytes
+_BAD_REQUEST = 400  # RFC 9110
+_NO_SETTINGS = frozenset({"messages", "input", "model", "tools"})
+_TWO_STORIES = frozenset({"duplicate_key", "non_finite_number", "nesting_limit"})
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +72,9 @@ class Line:
     def __init__(self, to: Endpoint) -> None:
         self.to = to
         key = os.environ.get(KEY_VARIABLE) or os.environ.get(to.provider.key_variable)
-        headers = {"anthropic-version": "2023-06-01"} if to.provider.name == "anthropic" else {}
+        headers = {"accept-encoding": "gzip, deflate"}
+        if to.provider.name == "anthropic":
+            headers["anthropic-version"] = "2023-06-01"
         if key:
             headers |= to.provider.headers(key)
         self._client = _httpx().Client(headers=headers, timeout=TIMEOUT, follow_redirects=False, trust_env=False)
@@ -78,17 +88,27 @@ class Line:
 
         try:
             with self._client.stream("POST", self.to.url + self.to.provider.path, json=dict(body)) as response:
-                data = b""
-                for block in response.iter_bytes():
-                    data += block
-                    if len(data) > ANSWER_LIMIT:
-                        raise ReplayFault(f"{self.to.host} answers with more than {ANSWER_LIMIT} bytes")
+                data = self._read(response)
         except httpx.HTTPError as error:
             raise ReplayFault(f"{self.to.host} could not be asked: {one_line(str(error), 200)}") from error
         answer = _decoded(data)
         if response.status_code != httpx.codes.OK or answer is None:
             raise self._refused(response.status_code, answer, body)
         return answer
+
+    def _read(self, response: Response) -> bytes:
+        """The bytes of an answer, as long as they are neither too many nor too slow."""
+        encoding = response.headers.get("content-encoding", "").strip().lower()
+        if encoding not in _ENCODINGS:
+            raise ReplayFault(f"{self.to.host} answers in an encoding that was not asked for: {one_line(encoding, 40)}")
+        data, until = bytearray(), time.monotonic() + 2 * TIMEOUT
+        for block in response.iter_bytes():
+            data += block
+            if len(data) > ANSWER_LIMIT:
+                raise ReplayFault(f"{self.to.host} answers with more than {ANSWER_LIMIT} bytes")
+            if time.monotonic() > until:
+                raise ReplayFault(f"{self.to.host} takes more than {2 * TIMEOUT:.0f} seconds for one answer")
+        return bytes(data)
 
     def close(self) -> None:
         """End the connection."""
@@ -98,18 +118,18 @@ class Line:
         error = (answer or {}).get("error")
         error = error if isinstance(error, dict) else {}
         name = error.get("param")
-        if status == 400 and name in body and name not in {"messages", "input", "model", "tools"}:  # noqa: PLR2004 - RFC 9110
-            return RefusedSettingError(str(name))
+        if status == _BAD_REQUEST and isinstance(name, str) and name in body.keys() - _NO_SETTINGS:
+            return RefusedSettingError(name)
         said = one_line(str(error.get("message") or error.get("type") or "no JSON that says why"), 200)
         return ReplayFault(f"{self.to.host} answered {status}: {said}", hint="nothing else was asked after that")
 
 
 def _decoded(data: bytes) -> dict[str, Any] | None:
-    try:
-        found = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    """The object that an answer is; None for any other, and for one that another reader may read otherwise."""
+    found = decode(data)
+    if found.error or any(fault.code in _TWO_STORIES for fault in found.faults):
         return None
-    return found if isinstance(found, dict) else None
+    return found.value if isinstance(found.value, dict) else None
 
 
 def _httpx() -> ModuleType:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import msgspec
 
+from forensics.core.jsonvalue import SAFE_INTEGER, decode
 from forensics.errors import ReplayFault
 from forensics.replay.live.leaving import Sent
 from forensics.replay.ports import AskedCall, ModelAnswer, ModelRequest
@@ -217,19 +218,19 @@ def _is_parts(content: object) -> TypeGuard[list[dict[str, Any]]]:
 
 
 def _arguments(text: object) -> Any:
-    """Arguments as the model wrote them: JSON, or else the text, on which no tool is ever matched."""
+    """Arguments as the model wrote them: JSON that says one thing, or else the text, which matches no recording."""
     if not isinstance(text, str):
         return text
-    try:
-        return json.loads(text) if text.strip() else {}
-    except ValueError:
-        return text
+    if not text.strip():
+        return {}
+    decoded = decode(text.encode("utf-8", "surrogatepass"))
+    return text if decoded.error or decoded.faults else decoded.value
 
 
 def _usage(body: Body, asked: str, said: str) -> dict[str, int]:
     usage = body.get("usage") or {}
     found = {"input_tokens": usage.get(asked), "output_tokens": usage.get(said)}
-    return {name: count for name, count in found.items() if isinstance(count, int)}
+    return {name: count for name, count in found.items() if type(count) is int and 0 <= count <= SAFE_INTEGER}
 
 
 _SAMPLING = "model temperature top_p tool_choice"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -326,6 +327,25 @@ def test_what_leaves_is_said_with_the_host(model: _Provider) -> None:
     assert what_leaves(endpoint(model.url, "openai-chat"), _REQUEST).endswith("not encrypted")
 
 
+def _calling(name: Any, arguments: str, call_id: Any = "c1") -> dict[str, Any]:
+    function = {"name": name, "arguments": arguments}
+    return {"choices": [{"message": {"content": None, "tool_calls": [{"id": call_id, "function": function}]}}]}
+
+
+@pytest.mark.parametrize(
+    "arguments", ['{"sev": 1, "sev": 2}', '{"sev": NaN}', "[" * 100_000, "[" * 50_000 + "]" * 50_000, '{"sev": 1e999}']
+)
+def test_arguments_that_say_two_things_or_none_stay_a_text(model: _Provider, arguments: str) -> None:
+    model.will_answer(_calling("page", arguments))
+    assert [call.arguments for call in _ask(model, "openai-chat").calls] == [arguments]
+
+
+@pytest.mark.parametrize("usage", [{"prompt_tokens": True}, {"prompt_tokens": -1}, {"prompt_tokens": 10**30}])
+def test_a_count_of_tokens_that_is_none_is_not_told(model: _Provider, usage: dict[str, Any]) -> None:
+    model.will_answer({"choices": [{"message": {"content": "x"}}], "usage": usage})
+    assert _ask(model, "openai-chat").usage == {}
+
+
 # answers that are none -----------------------------------------------------------------------------------------------
 
 
@@ -339,6 +359,14 @@ def test_what_leaves_is_said_with_the_host(model: _Provider) -> None:
         ({}, 200, "not that of openai-chat"),
         ({"choices": []}, 200, "not that of openai-chat"),
         ({"choices": [{"message": "x"}]}, 200, "not that of openai-chat"),
+        ({"choices": [{"message": {"content": "x"}, "finish_reason": ["stop"]}]}, 200, "not that of openai-chat"),
+        ({"choices": [{"message": {"content": "x"}}], "model": {}}, 200, "not that of openai-chat"),
+        (_calling("page", "{}", {}), 200, "not that of openai-chat"),
+        (_calling(5, "{}"), 200, "not that of openai-chat"),
+        (b'{"choices": [], "choices": [{"message": {"content": "x"}}]}', 200, "answered 200"),
+        (b'{"choices": [{"message": {"content": NaN}}]}', 200, "answered 200"),
+        ({"error": {"param": ["temperature"]}}, 400, "answered 400"),
+        ({"error": {"param": {"temperature": 1}}}, 400, "answered 400"),
     ],
 )
 def test_an_answer_that_is_none_stops_the_rerun(model: _Provider, body: Any, status: int, said: str) -> None:
@@ -353,6 +381,30 @@ def test_an_answer_without_end_is_not_read_to_its_end(model: _Provider, monkeypa
     model.will_answer(b"x" * (1 << 20))
     with pytest.raises(ReplayFault, match="more than 65536 bytes"):
         _ask(model, "openai-chat")
+
+
+def test_an_encoding_that_unpacks_without_bound_is_not_read(model: _Provider) -> None:
+    model.will_answer(b"x", 200, **{"content-encoding": "zstd"})
+    with pytest.raises(ReplayFault, match="encoding that was not asked for: zstd"):
+        _ask(model, "openai-chat")
+    assert model.asked[0][1]["accept-encoding"] == "gzip, deflate"
+
+
+def test_a_packed_answer_counts_by_what_it_unpacks_to(model: _Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door, "ANSWER_LIMIT", 1 << 16)
+    model.will_answer(gzip.compress(b" " * (1 << 20)), 200, **{"content-encoding": "gzip"})
+    with pytest.raises(ReplayFault, match="more than 65536 bytes"):
+        _ask(model, "openai-chat")
+
+
+def test_an_answer_that_comes_byte_by_byte_has_an_end(model: _Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time of a whole answer counts, not that between two bytes."""
+    answerer = LiveAnswerer(endpoint(model.url, "openai-chat"), Mode.LIVE)
+    monkeypatch.setattr(door, "TIMEOUT", -1.0)  # the connection has the patience that it was made with
+    model.will_answer({"choices": [{"message": {"content": "x"}}]})
+    with pytest.raises(ReplayFault, match="seconds for one answer"):
+        answerer.answer(_REQUEST)
+    answerer.close()
 
 
 def test_nobody_there_is_a_fault_and_no_traceback() -> None:
