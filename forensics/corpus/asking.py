@@ -7,6 +7,7 @@ until somebody put it on the list. This is the first wall; the second is the loc
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,13 +23,15 @@ if TYPE_CHECKING:
 
 LONGEST = 10_000  # characters of a question
 _NODES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
-_MAKES_TABLES = frozenset(
-    {"range", "generate_series", "unnest", "json_each", "json_tree", "histogram", "histogram_values", "repeat"}
-)
+_MAKES_TABLES = frozenset({"range", "generate_series", "unnest", "json_each", "json_tree", "repeat"})
 _REFUSED = frozenset(
-    {"write_log", "nextval", "setval", "sleep_ms", "pg_sleep", "current_setting", "getenv", "getvariable"}
+    {
+        *("write_log", "nextval", "setval", "sleep_ms", "pg_sleep"),  # they do something
+        *("current_setting", "getenv", "getvariable", "json_serialize_plan"),  # they look beyond the tables
+    }
 )
 _LISTS = frozenset({"", '"tables"', '"databases"', '"schemas"', '"variables"', "__show_tables_expanded"})
+_WORD = re.compile(r"[^\W\d]\w*")
 _HINT = "a question is one SELECT over the tables that `forensics query --list` names"
 
 
@@ -36,14 +39,16 @@ def check(sql: str, connection: DuckDBPyConnection) -> None:
     """Raise ConfigurationError for a text that is anything but one question to the tables."""
     if len(sql) > LONGEST:
         raise _refused(f"the question has {len(sql)} characters, more than {LONGEST}")
-    makers = _makers(connection)
-    names = {table.name for table in TABLES} | _named(statement := _statement(sql, connection))
+    statement = _statement(sql, connection)
+    names, refused = _names(statement), _REFUSED | _only_tables(connection)
     for one in _objects(statement):
-        kind, function = one.get("type"), one.get("function_name")
+        kind = one.get("type")
         if isinstance(kind, str) and kind.endswith("_NODE") and kind not in _NODES:
             raise _refused("only SELECT is allowed, and nothing that writes")
-        if isinstance(function, str) and _is_refused(function.lower(), makers):
-            raise _refused(f"the function {one_line(function, 60)} is not allowed")
+        if kind == "TABLE_FUNCTION" and _function(one.get("function")) not in _MAKES_TABLES:
+            raise _refused(f"the function {one_line(_function(one.get('function')), 60)} is not allowed")
+        if kind != "TABLE_FUNCTION" and _function(one) in refused:
+            raise _refused(f"the function {one_line(_function(one), 60)} is not allowed")
         if kind in ("BASE_TABLE", "SHOW_REF"):
             _check_table(one, names if kind == "BASE_TABLE" else names | _LISTS)
 
@@ -64,19 +69,24 @@ def _statement(sql: str, connection: DuckDBPyConnection) -> dict[str, Any]:
     return found
 
 
-def _makers(connection: DuckDBPyConnection) -> frozenset[str]:
-    """Every function of this DuckDB that makes a table or changes a setting."""
-    wanted = "SELECT DISTINCT lower(function_name) FROM duckdb_functions() WHERE function_type IN "
-    rows = connection.execute(f"{wanted} ('table', 'table_macro', 'pragma')").fetchall()
-    return frozenset(name for (name,) in rows)
+def _only_tables(connection: DuckDBPyConnection) -> frozenset[str]:
+    """Every function of this DuckDB that makes a table or changes a setting, and is no function of values besides."""
+    named = "SELECT lower(function_name) FROM duckdb_functions() WHERE function_type"
+    makers = "('table', 'table_macro', 'pragma')"
+    rows = connection.execute(f"{named} IN {makers} EXCEPT {named} NOT IN {makers}").fetchall()
+    return frozenset(name for (name,) in rows) - _MAKES_TABLES
 
 
-def _is_refused(function: str, makers: frozenset[str]) -> bool:
-    return function in _REFUSED or (function in makers and function not in _MAKES_TABLES)
+def _function(one: object) -> str:
+    """The name of the function that an object of the tree calls; "" for none."""
+    name = one.get("function_name") if isinstance(one, dict) else None
+    return name.lower() if isinstance(name, str) else ""
 
 
-def _named(statement: dict[str, Any]) -> set[str]:
-    """The names that the question itself gives to parts of it (WITH)."""
+def _names(statement: dict[str, Any]) -> set[str]:
+    """The tables, and the names that the question gives to parts of it (WITH) as far as they are words: a name that
+    looks like a file is never one, whichever part of the question gives it.
+    """
     found = set()
     for one in _objects(statement):
         entries = one.get("cte_map")
@@ -84,10 +94,10 @@ def _named(statement: dict[str, Any]) -> set[str]:
             found |= {str(entry.get("key")) for entry in entries.get("map", ())}
         if one.get("type") == "RECURSIVE_CTE_NODE":
             found.add(str(one.get("cte_name")))
-    return {name.lower() for name in found}
+    return {table.name for table in TABLES} | {name.lower() for name in found if _WORD.fullmatch(name)}
 
 
-def _check_table(one: dict[str, Any], names: set[str] | frozenset[str]) -> None:
+def _check_table(one: dict[str, Any], names: set[str]) -> None:
     name = str(one.get("table_name", ""))
     if one.get("catalog_name") or one.get("schema_name") or name.lower() not in names:
         raise _refused(f"there is no table {one_line(name, 60)}")

@@ -84,7 +84,7 @@ class _Sums:
         for trace in file.traces:
             self.in_the_way.add(trace, file.files[0])
             self.ways.add(trace, file.files[0])
-            self.calendar.add(trace, high[trace.id])
+            self.calendar.add(trace, high.pop(trace.id, 0))  # once, though several files tell of it
             self._formats[trace.format].update(["traces", trace.level])
 
     def _read(self, file: CorpusFile) -> None:

@@ -157,6 +157,7 @@ def test_nothing_is_left_behind(results: Path, tmp_path: Path, monkeypatch: pyte
 
 # the walls -----------------------------------------------------------------------------------------------------------
 
+PLANNING = "SELECT json_serialize_plan('FROM read_text(''{file}'')')"
 ATTACKS = (
     "SELECT * FROM read_csv('{file}')",
     "SELECT * FROM read_text('{file}')",
@@ -175,6 +176,35 @@ ATTACKS = (
     "SELECT * FROM query_table('{file}')",
     "SELECT * FROM json_execute_serialized_sql(json_serialize_sql('SELECT * FROM read_text(''{file}'')'))",
     "WITH \"{file}\" AS (SELECT 1) SELECT (WITH a AS (SELECT 1) SELECT 1) FROM (SELECT * FROM read_text('{file}'))",
+    'SELECT (WITH "{file}" AS (SELECT 1) SELECT 1), * FROM "{file}"',
+    "SELECT * FROM \"read_csv\"('{file}')",
+    "SELECT * FROM Read_CSV('{file}')",
+    "FROM system.main.read_csv('{file}')",
+    "SELECT '{file}'.read_text()",
+    "SELECT * FROM/**/read_text/**/('{file}')",
+    "SELECT * FROM findings, LATERAL read_text(files[1])",
+    "SELECT (SELECT content FROM read_text('{file}'))",
+    "SELECT EXISTS(FROM read_text('{file}'))",
+    "SELECT 1 IN (SELECT size FROM read_text('{file}'))",
+    "SELECT 1 LIMIT (SELECT count(*) FROM read_text('{file}'))",
+    "SELECT 1 ORDER BY (SELECT count(*) FROM read_text('{file}'))",
+    "SELECT count(*) FILTER (1 IN (SELECT size FROM read_text('{file}'))) FROM findings",
+    "SELECT row_number() OVER (PARTITION BY (SELECT count(*) FROM read_text('{file}'))) FROM findings",
+    "SELECT 1 FROM findings QUALIFY row_number() OVER () = (SELECT count(*) FROM read_text('{file}'))",
+    "SELECT count(*) FROM findings GROUP BY GROUPING SETS ((code), ((SELECT count(*) FROM read_text('{file}'))))",
+    "SELECT count(*) FROM findings HAVING count(*) > (SELECT count(*) FROM read_text('{file}'))",
+    "SELECT * REPLACE ((SELECT content FROM read_text('{file}')) AS message) FROM findings",
+    "SELECT DISTINCT ON ((SELECT content FROM read_text('{file}'))) 1",
+    "SELECT list_transform([1], lambda x: (SELECT count(*) FROM read_text('{file}')))",
+    "SELECT * FROM range((SELECT count(*) FROM read_text('{file}')))",
+    "VALUES ((SELECT content FROM read_text('{file}')))",
+    "PIVOT (FROM read_text('{file}')) ON filename IN ('a') USING count(*)",
+    "FROM findings UNION ALL BY NAME FROM read_text('{file}')",
+    "WITH RECURSIVE t AS (SELECT 1 a UNION ALL SELECT size FROM read_text('{file}')) FROM t",
+    "DESCRIBE FROM read_text('{file}')",
+    "FROM (SUMMARIZE '{file}')",
+    "SELECT * FROM histogram('{file}', x)",
+    PLANNING,
     "COPY findings TO '{out}'",
     "COPY (SELECT 1) TO '{out}' (FORMAT parquet)",
     "COPY findings FROM '{file}'",
@@ -232,9 +262,6 @@ def places(tmp_path: Path) -> dict[str, str]:
     return {"file": str(tmp_path / "secret.csv"), "folder": str(tmp_path), "out": str(tmp_path / "out")}
 
 
-OUT_OF_SCOPE = 'SELECT (WITH "{file}" AS (SELECT 1) SELECT 1), * FROM "{file}"'  # the first wall knows no scopes
-
-
 def listed(places: dict[str, str]) -> list[str]:
     return sorted(path.name for path in Path(places["folder"]).iterdir())
 
@@ -255,10 +282,19 @@ def test_a_text_that_does_more_than_ask_is_refused(
     assert "the secret" not in str(raised.value)
 
 
+def test_a_function_that_makes_tables_is_refused_until_somebody_looked_at_it(base: DuckDBPyConnection) -> None:
+    kinds = "('table', 'table_macro', 'pragma')"
+    told = base.execute(f"SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type IN {kinds}")
+    makers = {name for (name,) in told.fetchall()}
+    assert len(makers) > 50
+    for name in sorted(makers - {"range", "generate_series", "unnest", "json_each", "json_tree", "repeat"}):
+        with pytest.raises(ConfigurationError):
+            check(f'SELECT * FROM "{name}"(1)', base)
+
+
 def test_a_question_can_do_nothing_but_ask(results: Path, places: dict[str, str]) -> None:
     secret_of_this_process = [{"a": 1}]
     for attack in (
-        OUT_OF_SCOPE,
         *ATTACKS[:1],
         *(one for one in ATTACKS if "{out}" in one or "{{" in one),
         "FROM secret_of_this_process",
@@ -270,6 +306,7 @@ def test_a_question_can_do_nothing_but_ask(results: Path, places: dict[str, str]
 
 
 REACHING = [one for one in ATTACKS if "{" in one or "SET " in one or "LOAD" in one or "://" in one]
+REACHING.remove(PLANNING)  # its answer says that it was refused
 
 
 def test_what_would_pass_the_first_wall_stands_before_the_second(results: Path, places: dict[str, str]) -> None:
@@ -278,7 +315,6 @@ def test_what_would_pass_the_first_wall_stands_before_the_second(results: Path, 
 
     with locked(results_in(results)) as connection:
         for attack in (
-            OUT_OF_SCOPE,
             *REACHING,
             "DELETE FROM findings",
             "SELECT * FROM enable_profiling()",
@@ -287,6 +323,7 @@ def test_what_would_pass_the_first_wall_stands_before_the_second(results: Path, 
             with pytest.raises(duckdb.Error) as raised:
                 connection.execute(attack.format(**places)).fetchall()
             assert "aborted" not in str(raised.value), "it was refused for itself"
+            assert "the secret" not in str(raised.value)
             with contextlib.suppress(duckdb.Error):
                 connection.execute("ROLLBACK")
             connection.execute("BEGIN TRANSACTION READ ONLY")
@@ -309,6 +346,7 @@ def test_what_would_pass_the_first_wall_stands_before_the_second(results: Path, 
         "SUMMARIZE traces",
         "VALUES (1)",
         "SELECT n FROM range(3) r(n)",
+        "SELECT histogram(steps), max(range(3)) FROM traces",
         "SELECT '{file}', 'COPY x TO y'",
     ],
 )
