@@ -38,6 +38,7 @@ _PERIODS = ("Began in", "Traces", "Cleared", "Dynamic", "Inject", "Static", "Hig
 _FORMATS = ("Format", "Traces", "Dynamic", "Inject", "Static")
 _UNREAD = ("Evidence", "Code", "Why")
 _LABELS = 8  # under as many columns each has its own
+_OPEN = 12  # rows of the table below them that are not folded up
 _PARTS = {
     "tools": "Tools in the way",
     "reasons": "Reasons to refuse",
@@ -205,7 +206,9 @@ def _trend(document: CorpusReportDocument) -> Markup:
         legend({"static": "static", "inject": "inject", "dynamic": "dynamic"}),
     )
     rows = [_period(one) for one in trend.periods if one.traces]
-    return _part("trend", el("p", words.dated(trend)), figure, table(f"Traces a {trend.unit}", _PERIODS, rows))
+    numbers = table(f"Traces a {trend.unit}", _PERIODS, rows)
+    shown = folded("The same in numbers", numbers, is_open=len(rows) <= _OPEN)
+    return _part("trend", el("p", words.dated(trend)), figure, shown)
 
 
 def _period(one: PeriodRow) -> Markup:
