@@ -108,11 +108,12 @@ def processors() -> int:
 
 class Workers:
     """The workers of an engine under some terms: started when there is work, anew where they broke, and ended with the
-    block.
+    block. `number` is how many there are.
     """
 
     def __init__(self, engine: Engine, terms: Terms) -> None:
         self._engine, self._question = engine, question(terms)
+        self.number = engine.workers
         self._executor: Executor | None = None
 
     def __enter__(self) -> Self:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 import msgspec
 
@@ -16,7 +16,7 @@ from forensics.corpus.result import Result
 from forensics.errors import ConfigurationError, ForensicsError, ReportError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
     from types import TracebackType
 
@@ -69,8 +69,20 @@ class Entry(NamedTuple):
     result: Result
 
 
+class _TraceId(msgspec.Struct):
+    id: str
+
+
+class _Traces(msgspec.Struct):
+    """Of a result, which traces it tells of; the rest is passed over."""
+
+    traces: list[_TraceId]
+
+
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Result).decode
+_traces_in = msgspec.json.Decoder(_Traces).decode
+_Decoded = TypeVar("_Decoded")
 
 
 class Ledger:
@@ -155,8 +167,15 @@ class Ledger:
                 "UPDATE stamps SET size = ?, mark = ?, trusted = ? WHERE place = ? AND stage = 'alone'", rows
             )
 
+    def traces(self, place: str) -> list[str]:
+        """The ids of the traces that a place tells of. Raises KeyError where it has no result by these terms."""
+        return [trace.id for trace in self._decoded(_traces_in, place, ALONE).traces]
+
     def result(self, place: str, stage: str = ALONE) -> Result:
         """The result of a place. Raises KeyError where there is none by these terms."""
+        return self._decoded(_decode, place, stage)
+
+    def _decoded(self, decode: Callable[[bytes], _Decoded], place: str, stage: str) -> _Decoded:
         told = """SELECT result FROM results JOIN stamps USING (place, stage)
         WHERE place = ? AND stage = ? AND terms = ?"""
         with self._told():
@@ -164,7 +183,7 @@ class Ledger:
         if row is None:
             raise KeyError(place)
         try:
-            return _decode(row[0])
+            return decode(row[0])
         except msgspec.MsgspecError as error:
             raise _damaged(self._path, str(error)) from None
 

@@ -33,6 +33,7 @@ from forensics.corpus.stamps import looks, stamp, stamps_of
 from forensics.corpus.summary import Summary
 from forensics.errors import ConfigurationError, ReportError
 from forensics.formats.places import found_places, is_folder, is_there
+from forensics.formats.shared.remote import is_url
 from forensics.formats.shared.source import STDIN
 from forensics.report.compose import policy_name, program
 from forensics.report.corpus_documents import CORPUS, CorpusDocument, CorpusFile
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from forensics.formats.shared.remote import Found
 
 LEDGER, SUMMARY = "ledger.sqlite", "summary.json"
+_ROUNDS, _LEAST_BATCH = 64, 1 << 20  # so many batches a worker, that none waits long for the last; bytes
 _PASSING = {"evidence_changed", "extra_missing", "worker_lost", "fault"}  # errors that another run may not meet
 
 
@@ -86,7 +88,7 @@ def audit_corpus(
     RuleError for broken rules, and ConfigurationError for standard input and a damaged ledger.
     """
     found = _found(evidence)
-    _check(into, evidence)
+    _check(into, evidence, [one.where for one in found if not is_url(one.where)])
     terms = terms_of(corpus.options, corpus.fail_on)
     by = terms.judges()
     known_as = kept_names(one.where for one in found)
@@ -122,10 +124,10 @@ def _named(found: Sequence[Found], known_as: Mapping[str, str]) -> list[Place]:
     return [(one.where, known_as.get(one.where, one.where) if named[one.name] > 1 else one.name) for one in found]
 
 
-def _check(into: Path, evidence: Sequence[Where]) -> None:
+def _check(into: Path, evidence: Sequence[Where], files: Sequence[str]) -> None:
     if is_there(into) and not is_there(into / LEDGER) and (not is_folder(into) or any(into.iterdir())):
         raise ReportError(f"{into.name} is no folder of an audited corpus", hint="name a new or an empty folder")
-    check_outputs([into / LEDGER, into / SUMMARY], evidence, force=True)
+    check_outputs([into / LEDGER, into / SUMMARY], evidence, force=True, files=files)
     try:
         into.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -177,7 +179,8 @@ class _Work:
         sizes = {where: self._looked[where].size for unit in units for where, _ in unit}
         done = Progress(0, len(units), 0, sum(sizes.values()))
         self._tell(done)
-        for results in self._workers.audit(batches(units, sizes, self._corpus.batch_bytes)):
+        most = min(self._corpus.batch_bytes, max(done.of_bytes // (_ROUNDS * self._workers.number), _LEAST_BATCH))
+        for results in self._workers.audit(batches(units, sizes, most)):
             yield results
             size = sum(sizes[where] for unit, _ in results for where, _ in unit)
             done = done._replace(done=done.done + len(results), bytes=done.bytes + size)
@@ -209,7 +212,7 @@ def _joint(stamps: Sequence[Stamp | None]) -> Stamp:
 
 
 def _traces(ledger: Ledger, places: Sequence[Place]) -> dict[str, list[str]]:
-    return {where: [*filter(None, (run_of(one.id) for one in ledger.result(where).traces))] for where, _ in places}
+    return {where: [*filter(None, map(run_of, ledger.traces(where)))] for where, _ in places}
 
 
 def _results(ledger: Ledger, places: Sequence[Place], groups: Sequence[Unit]) -> Iterator[tuple[Unit, Result]]:

@@ -5,8 +5,10 @@ Nothing is read that no ledger knows: its audit will read it, and says what the 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
+import stat
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,9 +17,7 @@ from forensics.errors import EvidenceError
 from forensics.formats.shared.remote import PARTS, beside, is_url, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from io import FileIO
-    from typing import BinaryIO
+    from collections.abc import Callable, Mapping, Sequence
 
     from forensics.formats.shared.remote import Found
 
@@ -37,7 +37,8 @@ class Look(NamedTuple):
 
 def looks(found: Sequence[Found]) -> dict[str, Look]:
     """A look at each place. Of URLs it is what their store listed."""
-    return {one.where: _look_there(one) if is_url(one.where) else look_at(one.where) for one in found}
+    names = _Names()
+    return {one.where: _look_there(one) if is_url(one.where) else _look_here(one.where, names) for one in found}
 
 
 def _look_there(one: Found) -> Look:
@@ -54,22 +55,37 @@ def _beside(url: str, end: str) -> str | None:
         return None
 
 
-def look_at(where: str) -> Look:
+class _Names(dict[str, "frozenset[str] | None"]):
+    """The names in a folder, which is listed once; None where it may not be listed."""
+
+    def __missing__(self, folder: str) -> frozenset[str] | None:
+        try:
+            self[folder] = frozenset(os.listdir(folder or "."))  # noqa: PTH208 - names are all that is asked for
+        except OSError:
+            self[folder] = None
+        return self[folder]
+
+
+def _look_here(where: str, names: _Names) -> Look:
     """A look at a file. One that can't be looked at has no size: its audit says what is wrong."""
     found = _size_and_time(where)
     if found is None:
         return Look(0, "")
-    parts = [(name, at) for name in (where + end for end in PARTS) if (at := _size_and_time(name)) is not None]
+    folder, name = os.path.split(where)
+    listed = names[folder]
+    ends = PARTS if listed is None else [end for end in PARTS if name + end in listed]
+    parts = [(where + end, at) for end in ends if (at := _size_and_time(where + end)) is not None]
     times = [f"{found[1]}", *(f"{size}.{time}" for _, (size, time) in parts)]
-    return Look(found[0], " + ".join(times), tuple(name for name, _ in parts))
+    return Look(found[0], " + ".join(times), tuple(part for part, _ in parts))
 
 
 def _size_and_time(where: str) -> tuple[int, int] | None:
+    """Size and time of a regular file; None of anything else."""
     try:
         found = os.stat(where)  # noqa: PTH116 - a hundred thousand times
     except (OSError, ValueError):  # a name that no file can have
         return None
-    return found.st_size, found.st_mtime_ns
+    return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
 
 
 def stamps_of(looked: Mapping[str, Look], known: Mapping[str, Stamp], *, trust_marks: bool) -> dict[str, Stamp]:
@@ -86,7 +102,7 @@ def stamps_of(looked: Mapping[str, Look], known: Mapping[str, Stamp], *, trust_m
             stamps[where] = was if was.trusted else was._replace(trusted=True)
         else:
             (fetched if is_url(where) else read).append(where)
-    digests = dict(zip(read, map(_digest_here, read), strict=True))
+    digests = {where: _digest_here(where, looked[where].size) for where in read}
     if fetched:
         with ThreadPoolExecutor(_AT_ONCE) as threads:
             digests |= zip(fetched, threads.map(_digest_there, fetched), strict=True)
@@ -101,12 +117,14 @@ def stamp(digest: str, look: Look) -> Stamp:
     return Stamp("+".join(parts) if all(parts) else "", look.size, look.mark)
 
 
-def _digest_here(where: str) -> str:
-    """The digest of a file; "" for one that can't be read: its audit says what is wrong."""
+def _digest_here(where: str, size: int = _CHUNK) -> str:
+    """The digest of a file that has about that size; "" for one that can't be read: its audit says what is wrong."""
     try:
-        with open(where, "rb", buffering=0) as file:  # noqa: PTH123 - a hundred thousand times
-            first = file.read(_CHUNK)
-            return hashlib.sha256(first).hexdigest() if len(first) < _CHUNK else _digest(first, file)
+        handle = os.open(where, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            return _digest(functools.partial(os.read, handle), min(size + 1, _CHUNK))
+        finally:
+            os.close(handle)
     except (OSError, ValueError):
         return ""
 
@@ -114,13 +132,16 @@ def _digest_here(where: str) -> str:
 def _digest_there(url: str) -> str:
     try:
         with opened(url) as stream:
-            return _digest(b"", stream)
+            return _digest(stream.read, _CHUNK)
     except EvidenceError:
         return ""
 
 
-def _digest(first: bytes, stream: BinaryIO | FileIO) -> str:
-    digest = hashlib.sha256(first)
-    while chunk := stream.read(_CHUNK):
+def _digest(read: Callable[[int], bytes], first: int) -> str:
+    """The digest of all that is read, so much at first."""
+    digest = hashlib.sha256()
+    asked = first
+    while chunk := read(asked):
         digest.update(chunk)
+        asked = _CHUNK
     return digest.hexdigest()

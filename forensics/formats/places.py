@@ -12,7 +12,7 @@ from forensics.formats.shared.remote import Found
 from forensics.formats.shared.source import STDIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 Where = str | Path
 
@@ -67,13 +67,30 @@ def is_there(where: Where) -> bool:
 
 
 def _below(folder: str) -> Iterator[str]:
-    """The files below a folder, and the folders that may not be listed: what is in those is not lost in silence."""
-    shut: list[str] = []
-    for root, _, names in os.walk(folder, onerror=lambda error: shut.append(error.filename)):
-        prefix = _prefix(root)
-        files = (prefix + name for name in names if not name.startswith("."))
-        yield from (file for file in files if os.path.isfile(file))  # noqa: PTH113 - many
-    yield from (str(Path(one)) for one in shut)
+    """The files below a folder, and the folders that may not be listed: what is in those is not lost in silence. Links
+    to folders are not followed.
+    """
+    waiting = [folder]
+    while waiting:
+        at = waiting.pop()
+        prefix = _prefix(at)
+        try:
+            with os.scandir(at) as entries:
+                for entry in entries:
+                    if _is(entry.is_dir, follow_symlinks=False):
+                        waiting.append(entry.path)
+                    elif not entry.name.startswith(".") and _is(entry.is_file):
+                        yield prefix + entry.name
+        except OSError:
+            yield str(Path(at))
+
+
+def _is(kind: Callable[..., bool], **how: bool) -> bool:
+    """Whether an entry is of a kind; one that may not be looked at is of none."""
+    try:
+        return kind(**how)
+    except OSError:
+        return False
 
 
 def _name_there(one: Found, folders: Sequence[str]) -> str:

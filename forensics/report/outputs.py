@@ -31,8 +31,11 @@ _FORCE = "choose another name, or replace it with --force"
 _ELSEWHERE = "write it to another folder, so that the evidence stands as it stood"
 
 
-def check_outputs(outputs: Sequence[Path], evidence: Iterable[Where], *, force: bool = False) -> None:
-    """Look, before any work, whether every output may be written. Nothing is written here.
+def check_outputs(
+    outputs: Sequence[Path], evidence: Iterable[Where], *, force: bool = False, files: Iterable[str] | None = None
+) -> None:
+    """Look, before any work, whether every output may be written. Nothing is written here. `files` are those that the
+    evidence comes to, where the caller knows them already.
 
     Raises ReportError for a name that is taken (`force` allows that, but for evidence and folders), for one that was
     given twice, and for a place in the folder of an evidence, or below a folder that is one.
@@ -40,7 +43,7 @@ def check_outputs(outputs: Sequence[Path], evidence: Iterable[Where], *, force: 
     places = [str(where) for where in evidence if str(where) != STDIN and not is_url(str(where))]
     folders = [Path(where).resolve() for where in places if is_folder(where)]
     homes: dict[str, str] = {}
-    beside = {Path(_home(one, homes)) for one in expand(places)}
+    beside = set(map(Path, {_home(one, homes) for one in (expand(places) if files is None else files)}))
     seen: set[Path] = set()
     for path in outputs:
         home = path.absolute().parent.resolve()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from forensics.corpus.ledger import Stamp
-from forensics.corpus.stamps import look_at, looks, stamp, stamps_of
+from forensics.corpus.stamps import looks, stamp, stamps_of
 from forensics.formats.shared.remote import Found
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def _stamped(file: Path) -> Stamp:
     """The stamp of a file that was just audited."""
-    read = stamps_of({f"{file}": look_at(f"{file}")}, {f"{file}": Stamp("other", 0, "")}, trust_marks=False)
+    looked = looks([Found(f"{file}", file.name)])
+    read = stamps_of(looked, {f"{file}": Stamp("other", 0, "")}, trust_marks=False)
     return read[f"{file}"]
 
 
@@ -73,7 +74,30 @@ def test_a_part_that_can_not_be_read_leaves_no_stamp(tmp_path: Path) -> None:
     base = tmp_path / "local.db"
     base.write_bytes(b"pages")
     (tmp_path / "local.db-wal").write_bytes(b"")
-    look = look_at(f"{base}")
+    (look,) = looks([Found(f"{base}", "local.db")]).values()
     (tmp_path / "local.db-wal").unlink()
     assert stamp("digest", look).evidence == ""
-    assert stamp("", look_at(f"{base}")).evidence == ""
+    (alone,) = looks([Found(f"{base}", "local.db")]).values()
+    assert (stamp("", alone).evidence, stamp("digest", alone).evidence) == ("", "digest")
+
+
+def test_a_part_is_seen_beside_a_file_that_was_named_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = tmp_path / "local.db"
+    base.write_bytes(b"pages")
+    (tmp_path / "local.db-wal").write_bytes(b"newer")
+    monkeypatch.chdir(tmp_path)
+    (look,) = looks([Found("local.db", "local.db")]).values()
+    assert look.beside == ("local.db-wal",)
+
+
+def test_a_part_is_seen_in_a_folder_that_may_not_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = tmp_path / "local.db"
+    base.write_bytes(b"pages")
+    (tmp_path / "local.db-journal").write_bytes(b"older")
+
+    def refuse(folder: str) -> list[str]:
+        raise PermissionError(13, "Permission denied", folder)
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    (look,) = looks([Found(f"{base}", "local.db")]).values()
+    assert look.beside == (f"{base}-journal",)
