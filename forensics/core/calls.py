@@ -191,7 +191,7 @@ class _Record:
 _UNPAIRED = bytes((
     0, list(Outcome).index(Outcome.ABSENT), 1 + list(Absence).index(Absence.UNANSWERED), 0, 0, 0, 0,
 ))  # fmt: skip
-_ANSWERED = bytes((0, list(Outcome).index(Outcome.RECORDED), 0, 0, 0, 0, 0))
+_ANSWERED = {outcome: bytes((0, number, 0, 0, 0, 0, 0)) for number, outcome in enumerate(Outcome)}
 
 
 class Call:
@@ -399,9 +399,10 @@ class Calls(Sequence[Call]):
         agent: str,
         steps: Sequence[int],
         answers: Sequence[int],
+        outcomes: Sequence[Outcome],
     ) -> range:
-        """Add calls that steps ask for and, where they are not NOWHERE, steps answer, as a prompt shows it. The tools
-        are numbers of `strings`, an id that is "" is none; returns their rows.
+        """Add calls that steps ask for and, where they are not NOWHERE, steps answer with these outcomes, as a prompt
+        shows it. The tools are numbers of `strings`, an id that is "" is none; returns their rows.
         """
         first, count = len(self), len(tools)
         with_id = self.ids.add_all(list(filter(None, recorded_ids)))
@@ -417,7 +418,8 @@ class Calls(Sequence[Call]):
         for name, told in columns.items():
             numbers[_AT[name] :: _WIDTH] = array("i", told)
         self.numbers.extend(numbers)
-        self.kinds += b"".join(_UNPAIRED if answer < 0 else _ANSWERED for answer in answers)
+        ends = zip(answers, outcomes, strict=True)
+        self.kinds += b"".join([_UNPAIRED if answer < 0 else _ANSWERED[outcome] for answer, outcome in ends])
         return range(first, len(self))
 
     def tool(self, row: int) -> str:

@@ -26,13 +26,15 @@ class Stretch(msgspec.Struct, frozen=True, gc=False):
     turn asks for (TOOL_CALL), a result that a prompt shows (TOOL_RESULT), or what anything else says.
 
     `kinds` are the bytes of their kinds, `names` the model, the tool or the name of who speaks, `ids` those of calls
-    and results ("": none), `places` their records and `times` nanoseconds (NOWHERE: not known). `offsets` and `lengths`
-    say where in the evidence stands what each says; an offset of NOWHERE says that it says nothing.
+    and results ("": none), `outcomes` those that results tell (of anything else: any), `places` their records and
+    `times` nanoseconds (NOWHERE: not known). `offsets` and `lengths` say where in the evidence stands what each says;
+    an offset of NOWHERE says that it says nothing.
     """
 
     kinds: bytes
     names: Sequence[str]
     ids: Sequence[str]
+    outcomes: Sequence[Outcome]
     places: Sequence[int]
     times: Sequence[int]
     offsets: Sequence[int]
@@ -71,17 +73,17 @@ class _Joined(msgspec.Struct, frozen=True, gc=False):
 class StretchBuilder(TupleBuilder):
     """Tells stretches of events as `turn`, `request`, `show` and `step` would one by one."""
 
-    def tell_at_once(self, lane: Lane, stretch: Stretch) -> bool:
-        """Tell a stretch; returns False, and tells nothing, where one of its results does more than answer the one open
-        call of its id.
+    def tell_at_once(self, lane: Lane, stretch: Stretch) -> int:
+        """Tell a stretch; returns how many events it has or, where one of them is no call of an id of its own and no
+        result that simply answers the one open call of its id, the position of that one: then nothing is told.
         """
         pairs = self._pairs(lane, stretch)
-        if pairs is None:
-            return False
+        if isinstance(pairs, int):
+            return pairs
         size = len(stretch.kinds)
         joined = _Joined(self.trace.strings.add_all(stretch.names), [NOWHERE] * size, self._turns(lane, stretch))
         self._ask_all(lane, stretch, pairs, joined)
-        self._answer_all(lane, pairs, joined)
+        self._answer_all(lane, stretch, pairs, joined)
         agent, pointer, parent = self.trace.strings.add(lane.agent), 0, NOWHERE
         self.trace.add_steps(
             (
@@ -97,27 +99,29 @@ class StretchBuilder(TupleBuilder):
             stretch.times,
         )
         self.trace.payload.add_all(stretch.offsets, stretch.lengths)
-        return True
+        return size
 
-    def _pairs(self, lane: Lane, stretch: Stretch) -> _Pairs | None:
-        """Each result with the call that it answers; None where that is not certain, or where more is to be said."""
+    def _pairs(self, lane: Lane, stretch: Stretch) -> _Pairs | int:
+        """Each result with the call that it answers; or the position of an event with which that is not certain, or of
+        which more is to be said.
+        """
         ids, names = stretch.ids, stretch.names
         named = [at for at in stretch.at(StepKind.TOOL_CALL) if ids[at]]
         asked = {ids[at]: at for at in named}
         if len(asked) < len(named) or lane.unshown.holds_any(asked):
-            return None
+            return _first_again(lane, stretch, named)
         pairs = _Pairs({}, {})
         for at in stretch.at(StepKind.TOOL_RESULT):
             call = asked.pop(ids[at], NOWHERE)
             row = self._waiting(lane, ids[at], names[at]) if call < 0 else NOWHERE
             if stretch.offsets[at] < 0:
-                return None
+                return at
             if 0 <= call < at and names[at] in ("", names[call]):
                 pairs.within[call] = at
             elif row >= 0 and row not in pairs.before:
                 pairs.before[row] = at
             else:
-                return None
+                return at
         return pairs
 
     def _waiting(self, lane: Lane, recorded_id: str, tool: str) -> int:
@@ -160,6 +164,7 @@ class StretchBuilder(TupleBuilder):
             lane.agent,
             [first + at for at in asked],
             answers,
+            [stretch.outcomes[pairs.within.get(at, at)] for at in asked],
         )
         self._asked_by.extend(array("i", turns))
         added = array("i", rows)
@@ -182,7 +187,7 @@ class StretchBuilder(TupleBuilder):
                 self._unasked += 1
         return found
 
-    def _answer_all(self, lane: Lane, pairs: _Pairs, joined: _Joined) -> None:
+    def _answer_all(self, lane: Lane, stretch: Stretch, pairs: _Pairs, joined: _Joined) -> None:
         """Give each result the tool, the row and the turn of its call, and its step to a call that was waiting."""
         for asked, at in pairs.within.items():
             for column in (joined.names, joined.calls, joined.turns):
@@ -192,6 +197,17 @@ class StretchBuilder(TupleBuilder):
             lane.unshown.remove(row)
             call = self._call(row)
             call.shown = call.result_step = first + at
-            call.outcome, call.absence = Outcome.RECORDED, None
+            call.outcome, call.absence = stretch.outcomes[at], None
             joined.names[at], joined.calls[at], joined.turns[at] = self.trace.strings.add(call.tool), row, call.turn
         self.result_count += len(pairs.within) + len(pairs.before)
+
+
+def _first_again(lane: Lane, stretch: Stretch, named: list[int]) -> int:
+    """The position of the first of these calls whose id another call has, in the stretch or open before it."""
+    seen: set[str] = set()
+    for at in named:
+        recorded_id = stretch.ids[at]
+        if recorded_id in seen or lane.unshown.with_id(recorded_id) is not None:
+            return at
+        seen.add(recorded_id)
+    return named[0]

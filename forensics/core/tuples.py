@@ -274,7 +274,7 @@ class TupleBuilder(Recorder):
         lane.unshown.remove(row)
         call = self._call(row)
         self._compare_names(call, tool, "answered", spot)
-        said = _said(failed=failed, denied=denied, unsettled=unsettled)
+        said = outcome_said(failed=failed, denied=denied, unsettled=unsettled)
         self._answer_from_prompt(lane, call, payload, spot, said)
         if match.how is not How.ID:
             call.pairing = Basis.DERIVED
@@ -380,7 +380,7 @@ _OUTCOMES: dict[str, Outcome] = {
 }
 
 
-def _said(*, failed: bool, denied: bool, unsettled: bool) -> Outcome:
+def outcome_said(*, failed: bool, denied: bool, unsettled: bool) -> Outcome:
     """The outcome that a shown result tells; what was never allowed to run settles it first."""
     if denied:
         return Outcome.DENIED

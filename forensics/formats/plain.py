@@ -21,7 +21,6 @@ from forensics.formats.shared.fields import (
     as_object,
     fields_of,
     holds_a_call,
-    is_true,
     opens_with,
     present,
     says_each_key_once,
@@ -41,6 +40,7 @@ from forensics.formats.shared.plain_records import (
     Plans,
     Record,
     damage_of,
+    ending,
     kind_of,
     may_be_calls,
 )
@@ -81,6 +81,7 @@ _FOREIGN = frozenset({"jsonrpc", "parentUuid", "payload", "request", "object", "
 _HOLDERS = (b"{", b"[")
 _ONLY = "trace-0"  # the run of a log that names none
 _FEW = 4  # records that are told one by one
+_TRIES = 4  # to tell a stretch at once; where the last one was given up, one
 _TWO_WAYS = "a record can be read in two ways: a key stands twice in it"
 
 
@@ -108,6 +109,7 @@ class _Log:
         self.build = build
         self.plans = Plans()
         self.shapes = Shapes(self.plans)
+        self.tries = _TRIES
         self.to_call: list[tuple[TraceBuilder, int, Spot]] = []
 
     def block(self, source: Source, block: Block) -> None:
@@ -121,32 +123,42 @@ class _Log:
             self.records(Records(shapes, block.fields, block.texts, block.starts, places, block.is_compact))
 
     def records(self, records: Records) -> None:
-        """Tell records one of which may be of no usual shape."""
-        for usual, part in records.parted():
-            if usual:
-                self.stretch(part)
-            else:
+        """Tell records that follow each other: what is usual among them at once."""
+        for trace, part in records.parted():
+            if trace is None or len(part.fields) < _FEW:
                 self.one_by_one(part)
+            else:
+                self.stretch(trace, part)
 
-    def stretch(self, records: Records) -> None:
-        """Tell records of usual shapes at once, or in halves where more is to be said of one of them."""
-        size = len(records.fields)
-        if size < _FEW:
-            self.one_by_one(records)
-        elif not self.at_once(records):
-            self.stretch(records.part(0, size // 2))
-            self.stretch(records.part(size // 2, size))
+    def stretch(self, trace: str, records: Records) -> None:
+        """Tell records of one trace at once. One that is more than that is told by itself, and the rest at once again;
+        where there are many such, as in a log without ids, the rest of the stretch is told one by one.
+        """
+        for _ in range(self.tries):
+            odd = self.at_once(trace, records)
+            if odd is None:
+                self.tries = _TRIES
+                return
+            before, rest = records.part(0, odd), records.part(odd + 1, len(records.fields))
+            if before.fields and self.at_once(trace, before) is not None:
+                self.one_by_one(before)
+            self.one_by_one(records.part(odd, odd + 1))
+            records = rest
+            if len(records.fields) < _FEW:
+                break
+        else:
+            self.tries = 1
+        self.one_by_one(records)
 
-    def at_once(self, records: Records) -> bool:
-        """Tell records of usual shapes at once; returns False, and tells nothing, where more is to be said of one."""
-        read = read_at_once(records)
-        if read is None:
-            return False
-        trace, stretch = read
+    def at_once(self, trace: str, records: Records) -> int | None:
+        """Tell records at once; returns which of them is more than that, if one is, and then tells none."""
+        stretch = read_at_once(records)
         builder = self.build.trace(trace or _ONLY)
         told = builder.tell_at_once(builder.lane("", records.agent()), stretch)
-        self.build.counts.records += len(records.fields) if told else 0
-        return told
+        if told < len(stretch.kinds):
+            return records.row_of(told)
+        self.build.counts.records += len(records.fields)
+        return None
 
     def one_by_one(self, records: Records) -> None:
         for place, fields in zip(records.places, records.fields, strict=True):
@@ -293,9 +305,7 @@ class _Log:
             record.text("result_tool"),
             payload,
             record.spot,
-            failed=error is not None or status in FAILED or is_true(record.fields, *record.plan["failed"]),
-            denied=status in DENIED,
-            unsettled=status in UNSETTLED,
+            **ending(record.plan, record.fields, status, error),
             tainted=damage,
         )
         _disposed(record, row)

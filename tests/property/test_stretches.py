@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from forensics.core.evidence import Evidence
 from forensics.core.reading import EvidenceBuilder
 from forensics.formats import plain
+from forensics.formats.shared.plain_records import Record
+from forensics.formats.shared.plain_stretches import read_at_once
 from forensics.formats.shared.source import Source
 from tests.property.told import of_trace, payload
 
@@ -108,6 +110,25 @@ def test_what_a_log_mostly_holds_is_told_at_once() -> None:
     (trace,) = reading.traces
     assert [call.recorded_id for call in trace.calls] == [f"c{number}" for number in range(40)]
     assert [payload(call.result) for call in trace.calls] == [b"%d" % number for number in range(40)]
+
+
+def test_what_failed_and_what_is_odd_leaves_the_rest_told_at_once() -> None:
+    told = [one for number in range(40) for one in a_turn_and_its_result(number)]
+    told[11] |= {"status": "error"}
+    told[21] |= {"result": "[REDACTED]"}
+    told[31] |= {"call": "c4"}
+    with mock.patch("forensics.formats.plain.Record", wraps=Record) as one_by_one:
+        (trace,) = read("\n".join(map(json.dumps, told)).encode()).traces
+    assert one_by_one.call_count == 2
+    assert [call.outcome for call in trace.calls if call.outcome != "recorded"] == ["failed", "absent"]
+
+
+def test_a_log_of_which_little_can_be_told_at_once_is_soon_given_up() -> None:
+    told = [one | {"call": "same"} for number in range(2000) for one in a_turn_and_its_result(number)]
+    with mock.patch("forensics.formats.plain.read_at_once", wraps=read_at_once) as at_once:
+        (trace,) = read("\n".join(map(json.dumps, told)).encode()).traces
+    assert at_once.call_count < 12
+    assert len(trace.calls) == 2000
 
 
 def a_turn_and_its_result(number: int) -> list[dict[str, Any]]:

@@ -97,6 +97,9 @@ def _halves(source: Source, text: bytes, start: int, number: int) -> Iterator[Bl
 
 def _whole(text: bytes, start: int, number: int) -> Block | None:
     """The block of a text in which each line is one object that says each key once."""
+    first = text.find(b"\n")
+    if 0 < first < len(text) - 1 and text[first - 1 : first + 2] != b"}\n{":
+        return None  # as where all lines end in two characters, or blank ones stand between
     texts = text.split(b"\n")
     if not texts[-1]:
         texts.pop()

@@ -23,6 +23,7 @@ from forensics.formats.shared.fields import (
     spelled,
     text,
 )
+from forensics.formats.shared.messages.draft import UNSETTLED
 from forensics.formats.shared.wholeness import REDACTED, TRUNCATED
 
 if TYPE_CHECKING:
@@ -242,6 +243,12 @@ def names_arguments(plan: Plan) -> bool:
 def is_said_with_a_call(plan: Plan) -> bool:
     """Whether a record of what somebody says has the keys of a call."""
     return _A_SPOKEN_CALL in plan
+
+
+def ending(plan: Plan, fields: Fields, status: str, error: Payload | None) -> dict[str, bool]:
+    """How a result says that its call ended, by its status in lower case, its error and its flags."""
+    failed = error is not None or status in FAILED or is_true(fields, *plan["failed"])
+    return {"failed": failed, "denied": status in DENIED, "unsettled": status in UNSETTLED}
 
 
 def damage_of(fields: Fields, flags: tuple[str, ...]) -> str | None:

@@ -12,23 +12,22 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.trace import StepKind
+from forensics.core.trace import Outcome, StepKind
+from forensics.core.tuples import outcome_said
 from forensics.formats.shared.fields import Fields, text
-from forensics.formats.shared.messages.draft import UNSETTLED
 from forensics.formats.shared.plain_records import (
-    DENIED,
-    FAILED,
     LONGEST_TYPE,
     NULL,
     STEP_KINDS,
     Plan,
     Plans,
+    ending,
     is_said_with_a_call,
     kind_of,
     may_be_calls,
     names_arguments,
 )
-from forensics.formats.shared.wholeness import any_arguments_damaged, any_result_damaged
+from forensics.formats.shared.wholeness import damaged_arguments, damaged_results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +39,6 @@ Names = tuple[str, ...]
 
 _SHAPES = 4096
 _ABSENT = msgspec.Raw(b"")
-_TRUE = msgspec.Raw(b"true")
 _write = msgspec.json.Encoder().encode
 _texts = msgspec.json.Decoder(list[str]).decode
 
@@ -82,10 +80,6 @@ class Group:
             return first
         return [next((one[name] for name in names if one[name] != NULL), None) for one in self.records]
 
-    def said(self, names: Names) -> list[Payload]:
-        """The same, without those that say nothing."""
-        return [payload for payload in self.payloads(names) if payload is not None]
-
     def texts(self, names: Names) -> list[str]:
         """The text of the first of these fields that holds one, of each record; else ""."""
         if not names:
@@ -95,14 +89,15 @@ class Group:
         except (msgspec.DecodeError, UnicodeDecodeError):
             return [text(one, *names) for one in self.records]
 
-    def holders(self, names: Names) -> list[Payload]:
-        """The objects and lists in these fields."""
-        found: list[Payload] = []
+    def holding(self, names: Names) -> list[int]:
+        """Which of the records have an object or a list in one of these fields."""
+        found: list[int] = []
         for name in names:
             column = self._columns[name]
             joined = b"".join(column)
             if b"{" in joined or b"[" in joined:
-                found.extend(payload for payload in column if bytes(memoryview(payload)[:1]) in (b"{", b"["))
+                opened = (bytes(memoryview(payload)[:1]) for payload in column)
+                found.extend(row for row, mark in enumerate(opened) if mark in (b"{", b"["))
         return found
 
 
@@ -118,16 +113,32 @@ class Part(msgspec.Struct, frozen=True, gc=False):
     says: Names = ()
 
 
+Asks = Callable[[Plan, Group], list[int]]
+"""A question to the records of a shape: of which of them more is to be said than a stretch of events can."""
+
+
 class Shape(msgspec.Struct, frozen=True, gc=False, eq=False):
-    """Of which steps the records with some keys and kind are, and what has to hold for their values (`asks`)."""
+    """Of which steps the records with some keys and kind are, and what their values are asked for."""
 
     parts: tuple[Part, ...]
-    asks: tuple[Callable[[Plan, Group], bool], ...]
+    asks: tuple[Asks, ...]
     plan: Plan
 
-    def holds(self, group: Group) -> bool:
-        """Whether nothing more is to be said of any of these records."""
-        return all(asks(self.plan, group) for asks in self.asks)
+    def odd(self, group: Group) -> set[int]:
+        """Which of these records have to be told by themselves."""
+        return {row for asks in self.asks for row in asks(self.plan, group)}
+
+    def outcomes(self, group: Group) -> list[Outcome]:
+        """The outcome that each of these records tells, if they are results."""
+        plan = self.plan
+        if not (plan["status"] or plan["error"] or plan["failed"]):
+            return [Outcome.RECORDED] * len(group.records)
+        told = zip(group.records, group.texts(plan["status"]), group.payloads(plan["error"]), strict=True)
+        return [_outcome(plan, fields, status.lower(), error) for fields, status, error in told]
+
+
+def _outcome(plan: Plan, fields: Fields, status: str, error: Payload | None) -> Outcome:
+    return outcome_said(**ending(plan, fields, status, error))
 
 
 BY_ITSELF = Shape((), (), {})
@@ -137,46 +148,43 @@ BY_ITSELF = Shape((), (), {})
 # which shapes are usual ----------------------------------------------------------------------------------------------
 
 
-def _says_no_parts(plan: Plan, group: Group) -> bool:
-    return not group.holders(plan["model_body"])
+def _in_parts(plan: Plan, group: Group) -> list[int]:
+    return group.holding(plan["model_body"])
 
 
-def _words_are_whole(plan: Plan, group: Group) -> bool:
-    return not any_result_damaged(group.said(plan["model_text"]))
+def _words_lost(plan: Plan, group: Group) -> list[int]:
+    return damaged_results(group.payloads(plan["model_text"]))
 
 
-def _hides_no_call(plan: Plan, group: Group) -> bool:
-    return not any(map(may_be_calls, group.holders(plan["unread"])))
+def _hides_a_call(plan: Plan, group: Group) -> list[int]:
+    held = group.holding(plan["unread"])
+    return [row for row in held if any(may_be_calls(group.records[row][name]) for name in plan["unread"])]
 
 
-def _names_its_tools(plan: Plan, group: Group) -> bool:
-    return None not in group.payloads(plan["model_tool"])
+def _names_no_tool(plan: Plan, group: Group) -> list[int]:
+    return _silent(group.payloads(plan["model_tool"]))
 
 
-def _arguments_are_whole(plan: Plan, group: Group) -> bool:
-    return not any_arguments_damaged(group.said(plan["arguments"]))
+def _arguments_lost(plan: Plan, group: Group) -> list[int]:
+    return damaged_arguments(group.payloads(plan["arguments"]))
 
 
-def _results_are_whole(plan: Plan, group: Group) -> bool:
-    return not any_result_damaged(group.said(plan["result"]))
+def _result_lost(plan: Plan, group: Group) -> list[int]:
+    return damaged_results(group.payloads(plan["result"] + plan["error"]))
 
 
-def _ended_well(plan: Plan, group: Group) -> bool:
-    """Whether none says that its call failed, was denied, or may still take effect."""
-    said = {word.lower() for word in set(group.texts(plan["status"]))}
-    failed = any(_TRUE in group.column(name) for name in plan["failed"]) or group.said(plan["error"])
-    return not failed and said.isdisjoint(_ENDED_OTHERWISE)
+def _says_nothing(plan: Plan, group: Group) -> list[int]:
+    return _silent(group.payloads(plan["said"]))
 
 
-def _speaks(plan: Plan, group: Group) -> bool:
-    return None not in group.payloads(plan["said"])
+def _speaks_in_parts(plan: Plan, group: Group) -> list[int]:
+    return group.holding(plan["content"])
 
 
-def _speaks_in_words(plan: Plan, group: Group) -> bool:
-    return _speaks(plan, group) and not group.holders(plan["content"])
+def _silent(payloads: Sequence[Payload | None]) -> list[int]:
+    return [row for row, payload in enumerate(payloads) if payload is None] if None in payloads else []
 
 
-_ENDED_OTHERWISE = FAILED | DENIED | UNSETTLED
 _ODD_ROLES = {
     "model": ("flags", "model_calls", "finish", "status", "function", "server", "disposition"),
     "call": ("flags", "model_calls", "function", "server", "disposition"),
@@ -188,14 +196,14 @@ _ODD_ROLES = {
 """By kind, the roles of fields about which more is to be said than a stretch of events can: such a record is told by
 itself. So is each of another kind.
 """
-_ASKS: dict[str, tuple[Callable[[Plan, Group], bool], ...]] = {
-    "model": (_says_no_parts, _words_are_whole, _hides_no_call),
-    "asking": (_says_no_parts, _words_are_whole, _hides_no_call, _names_its_tools, _arguments_are_whole),
-    "call": (_arguments_are_whole,),
-    "result": (_ended_well, _results_are_whole),
-    "user": (_speaks_in_words,),
-    "system": (_speaks_in_words,),
-    "error": (_speaks,),
+_ASKS: dict[str, tuple[Asks, ...]] = {
+    "model": (_in_parts, _words_lost, _hides_a_call),
+    "asking": (_in_parts, _words_lost, _hides_a_call, _names_no_tool, _arguments_lost),
+    "call": (_arguments_lost,),
+    "result": (_result_lost,),
+    "user": (_says_nothing, _speaks_in_parts),
+    "system": (_says_nothing, _speaks_in_parts),
+    "error": (_says_nothing,),
 }
 
 
@@ -210,7 +218,8 @@ def _parts(kind: str, plan: Plan) -> tuple[Part, ...]:
     if kind == "call":
         return (call,)
     if kind == "result":
-        shown = Part(StepKind.TOOL_RESULT, plan["result_tool"], plan["result_id"], plan["own_id"], plan["result"])
+        says = plan["result"] + plan["error"]
+        shown = Part(StepKind.TOOL_RESULT, plan["result_tool"], plan["result_id"], plan["own_id"], says)
         return (shown,) if shown.ids or shown.own_ids else ()
     if kind != "error" and is_said_with_a_call(plan):
         return ()

@@ -13,17 +13,17 @@ import msgspec
 
 from forensics.core.stretches import Stretch
 from forensics.core.times import all_nanoseconds
-from forensics.core.trace import NOWHERE
+from forensics.core.trace import NOWHERE, Outcome
 from forensics.formats.shared.fields import Fields, text
 from forensics.formats.shared.plain_shapes import BY_ITSELF, Group, Part, Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from forensics.core.trace import Payload
 
 
-class Records(msgspec.Struct, frozen=True, gc=False):
+class Records(msgspec.Struct, gc=False):
     """Records that follow each other, one a line: their shapes and fields, and the bytes of each, where they begin in
     the evidence, and their places.
     """
@@ -34,22 +34,43 @@ class Records(msgspec.Struct, frozen=True, gc=False):
     offsets: list[int]
     places: range
     are_compact: bool
+    _groups: dict[Shape, tuple[list[int], Group]] | None = None
 
-    def parted(self) -> Iterator[tuple[bool, Records]]:
-        """Those of usual shapes that follow each other, and those between them; whether they are usual stands first."""
-        end = 0
-        if BY_ITSELF not in self.shapes:
-            yield True, self
+    def parted(self) -> Iterator[tuple[str | None, Records]]:
+        """Parts of them: each with the trace that its records name ("": none), or None where each is told by itself."""
+        traces: list[str | None] = [None] * len(self.shapes)
+        for shape, (at, group) in self.groups().items():
+            odd = shape.odd(group)
+            for row, named in enumerate(group.texts(shape.plan["trace"])):
+                traces[at[row]] = None if row in odd else named
+        if len(set(traces)) == 1:
+            yield traces[0], self
             return
-        for usual, run in groupby(self.shapes, lambda shape: shape is not BY_ITSELF):
+        end = 0
+        for trace, run in groupby(traces):
             begin, end = end, end + sum(1 for _ in run)
-            yield usual, self.part(begin, end)
+            yield trace, self.part(begin, end)
+
+    def groups(self) -> dict[Shape, tuple[list[int], Group]]:
+        """Those of each usual shape, and which they are."""
+        if self._groups is None:
+            rows: dict[Shape, list[int]] = {}
+            for row, shape in enumerate(self.shapes):
+                rows.setdefault(shape, []).append(row)
+            rows.pop(BY_ITSELF, None)
+            self._groups = {shape: (at, Group([self.fields[row] for row in at])) for shape, at in rows.items()}
+        return self._groups
 
     def part(self, begin: int, end: int) -> Records:
         """Some of them."""
         one = slice(begin, end)
         columns = (self.shapes[one], self.fields[one], self.texts[one], self.offsets[one], self.places[one])
         return Records(*columns, self.are_compact)
+
+    def row_of(self, step: int) -> int:
+        """Which of them a step of their stretch belongs to."""
+        ends = accumulate(len(shape.parts) for shape in self.shapes)
+        return next(row for row, end in enumerate(ends) if step < end)
 
     def agent(self) -> str:
         """The agent that the first of them names."""
@@ -66,6 +87,7 @@ class _Columns:
         self._kinds = bytearray()
         self._names: list[str] = []
         self._ids: list[str] = []
+        self._outcomes: list[Outcome] = []
         self._places: list[int] = []
         self._times: list[int] = []
         self._offsets: list[int] = []
@@ -73,7 +95,7 @@ class _Columns:
 
     def fill(self, shape: Shape, group: Group, at: list[int]) -> None:
         """Fill in the steps of a group of records, which stand at these positions."""
-        times, places = _times(shape, group), self._records.places
+        times, places, outcomes = _times(shape, group), self._records.places, shape.outcomes(group)
         for nth, part in enumerate(shape.parts):
             for entry, row in enumerate(at, len(self._kinds)):
                 self._order[self._firsts[row] + nth] = entry
@@ -81,6 +103,7 @@ class _Columns:
             self._kinds += bytes([part.kind]) * len(at)
             self._names += group.texts(part.names)
             self._ids += _ids(part, group)
+            self._outcomes += outcomes
             self._places += [places[row] for row in at]
             self._times += times
             self._offsets += self._where(group, part, payloads, at)
@@ -98,14 +121,14 @@ class _Columns:
     def dealt_out(self) -> Stretch:
         """The stretch with its steps in order."""
         if len(self._order) == 1:
-            return Stretch(
-                bytes(self._kinds), self._names, self._ids, self._places, self._times, self._offsets, self._lengths
-            )
+            columns = (self._names, self._ids, self._outcomes, self._places, self._times, self._offsets, self._lengths)
+            return Stretch(bytes(self._kinds), *columns)
         pick = itemgetter(*self._order)
         return Stretch(
             bytes(pick(self._kinds)),
             pick(self._names),
             pick(self._ids),
+            pick(self._outcomes),
             pick(self._places),
             pick(self._times),
             pick(self._offsets),
@@ -113,26 +136,12 @@ class _Columns:
         )
 
 
-def read_at_once(records: Records) -> tuple[str, Stretch] | None:
-    """The trace that all of some records name ("": none), and their events; None where they name several, or where
-    more is to be said of one of them.
-    """
+def read_at_once(records: Records) -> Stretch:
+    """The events of records that are all of usual shapes."""
     columns = _Columns(records)
-    traces: set[str] = set()
-    for shape, at in _by_shape(records.shapes).items():
-        group = Group([records.fields[row] for row in at])
-        traces.update(group.texts(shape.plan["trace"]))
-        if len(traces) > 1 or not shape.holds(group):
-            return None
+    for shape, (at, group) in records.groups().items():
         columns.fill(shape, group, at)
-    return traces.pop(), columns.dealt_out()
-
-
-def _by_shape(shapes: Iterable[Shape]) -> dict[Shape, list[int]]:
-    rows: dict[Shape, list[int]] = {}
-    for row, shape in enumerate(shapes):
-        rows.setdefault(shape, []).append(row)
-    return rows
+    return columns.dealt_out()
 
 
 def _times(shape: Shape, group: Group) -> list[int]:

@@ -87,16 +87,18 @@ def arguments_damage(payload: Payload, *, freeform: bool = False) -> str | None:
     return TRUNCATED if decode(said.encode("utf-8", "surrogatepass")).error is not None else None
 
 
-def any_arguments_damaged(payloads: Sequence[Payload]) -> bool:
-    """Whether one of these arguments lost something."""
-    told = b"\n".join((b"", *payloads))
-    may_be = b'\n"' in told or b'"*' in told.translate(_ONE_OPENING)
-    return may_be and any(map(arguments_damage, payloads))
+def damaged_arguments(payloads: Sequence[Payload | None]) -> list[int]:
+    """Which of these arguments lost something."""
+    told = b"\n".join([b"", *filter(None, payloads)])
+    if b'\n"' not in told and b'"*' not in told.translate(_ONE_OPENING):
+        return []
+    return [row for row, payload in enumerate(payloads) if payload is not None and arguments_damage(payload)]
 
 
-def any_result_damaged(payloads: Iterable[Payload]) -> bool:
-    """Whether one of these results lost something."""
-    return any(map(result_damage, [payload for payload in payloads if len(payload) <= _LONGEST_MARK]))
+def damaged_results(payloads: Sequence[Payload | None]) -> list[int]:
+    """Which of these results lost something."""
+    short = [row for row, one in enumerate(payloads) if one is not None and len(one) <= _LONGEST_MARK]
+    return [row for row in short if (one := payloads[row]) is not None and result_damage(one)]
 
 
 def result_damage(payload: Payload) -> str | None:
