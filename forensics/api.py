@@ -117,7 +117,9 @@ class Examination(msgspec.Struct, frozen=True):
 
         asked = msgspec.structs.replace(options or ReportOptions(), redacted=self.redact)
         code = exit_code(self, asked.fail_on)
-        return self.shown(report_document(self.examined, self.policy, self.rules.digest, code, asked), asked.texts)
+        with without_cycle_collection():
+            document = report_document(self.examined, self.policy, self.rules.digest, code, asked)
+            return self.shown(document, asked.texts)
 
     def reports(self, options: ReportOptions | None = None) -> Iterator[ReportDocument]:
         """A report of each trace by itself, in the order of the traces, over its own evidence alone; steps are numbered

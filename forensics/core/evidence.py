@@ -19,7 +19,10 @@ class Severity(StrEnum):
     @property
     def rank(self) -> int:
         """0 for info up to 4 for critical: what `--fail-on` compares."""
-        return list(Severity).index(self)
+        return _RANKS[self]
+
+
+_RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 class Basis(StrEnum):

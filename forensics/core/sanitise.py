@@ -44,6 +44,7 @@ def one_line(text: str, limit: int = 120) -> str:
 
 # HTML and Markdown ---------------------------------------------------------------------------------------------------
 
+_MARKUP, _MARKUP_OF_CONTENT = re.compile("[&<>\"']"), re.compile("[&<>]")
 _TICKS = re.compile("`+")
 _LEAST_FENCE = 3
 
@@ -52,6 +53,8 @@ def html_text(text: str, *, quote: bool = True) -> str:
     """The text for an element's content or a quoted attribute of HTML: no character of it is markup. For content alone,
     where quotes are no markup, `quote` may be false: a text that is JSON is half as long so.
     """
+    if text.isascii() and text.isprintable() and not (_MARKUP if quote else _MARKUP_OF_CONTENT).search(text):
+        return text  # most are plain, and a page has hundreds of thousands
     return html.escape(visible(text), quote=quote)
 
 

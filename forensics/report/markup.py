@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from functools import cache
 from typing import NamedTuple
 
 from forensics.core.sanitise import html_text
@@ -32,17 +33,17 @@ def text(content: str) -> Markup:
 
 def join(*children: Child) -> Markup:
     """The children one after the other; texts are escaped, None is left out."""
-    return Markup("".join(_html(child) for child in children))
+    return Markup("".join([_html(child) for child in children]))
 
 
 def el(tag: str, *children: Child, **attributes: Attribute) -> Markup:
     """An element. An attribute's name stands with `_` for `-` (`class_` for class); True writes the bare name, None and
     False leave it out. Its value is escaped like a text. Raises ValueError for an address that is none of the page.
     """
-    if not str(attributes.get("href", "#")).startswith("#"):
+    if "href" in attributes and not str(attributes["href"]).startswith("#"):
         raise ValueError("a page leads nowhere but into itself")
-    opened = f"<{tag}{''.join(_attribute(name, value) for name, value in attributes.items())}>"
-    return Markup(opened if tag in _VOID else f"{opened}{join(*children).html}</{tag}>")
+    opened = f"<{tag}{''.join([_attribute(name, value) for name, value in attributes.items()])}>"
+    return Markup(opened if tag in _VOID else f"{opened}{''.join([_html(child) for child in children])}</{tag}>")
 
 
 def quoted(content: str) -> Markup:
@@ -88,13 +89,19 @@ def _data(value: object) -> str:
 
 
 def _html(child: Child) -> str:
-    if child is None:
-        return ""
-    return child.html if isinstance(child, Markup) else html_text(child, quote=False)
+    if isinstance(child, Markup):
+        return child.html
+    return "" if child is None else html_text(child, quote=False)
 
 
 def _attribute(name: str, value: Attribute) -> str:
-    written = name.rstrip("_").replace("_", "-")
     if value is None or value is False:
         return ""
+    written = _written(name)
     return f" {written}" if value is True else f' {written}="{html_text(str(value))}"'
+
+
+@cache
+def _written(name: str) -> str:
+    """An attribute's name as HTML has it; the names are our own, and few."""
+    return name.rstrip("_").replace("_", "-")
