@@ -7,12 +7,12 @@ import sys
 import time
 
 from tests.benchmarks.measures import jobs
-from tests.benchmarks.measures.harness import anonymous_memory
+from tests.benchmarks.measures.harness import memory
 
 
 def main() -> None:
     work = getattr(jobs, sys.argv[1])(*sys.argv[2:])
-    before = anonymous_memory()
+    before = memory("RssAnon")
     start = time.process_time()
     said = work()
     spent = time.process_time() - start

@@ -128,17 +128,20 @@ def _watched(process: subprocess.Popen[bytes]) -> tuple[float, float, float]:
         pid, status, usage = os.wait4(process.pid, os.WNOHANG)
         if pid:
             process.returncode = os.waitstatus_to_exitcode(status)
-            return usage.ru_utime + usage.ru_stime, anonymous, max(resident, usage.ru_maxrss * 1024 / MEGABYTE)
-        anonymous = max(anonymous, anonymous_memory(process.pid))
+            return usage.ru_utime + usage.ru_stime, anonymous, resident
+        anonymous = max(anonymous, memory("RssAnon", process.pid))
+        resident = max(resident, memory("VmHWM", process.pid))  # that of `usage` begins with what its parent had
         if time.monotonic() - begun > PATIENCE:
             process.send_signal(signal.SIGKILL)
         time.sleep(PAUSE)
 
 
-def anonymous_memory(pid: int | str = "self") -> float:
-    """The anonymous memory of a process in MB, 0 where it is gone (its files' mapped pages are the kernel's)."""
+def memory(name: str, pid: int | str = "self") -> float:
+    """A figure of the memory of a process in MB, 0 where it is gone: `RssAnon` is what the process itself holds now,
+    `VmHWM` the most it ever had, mapped pages of files included, which are the kernel's.
+    """
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text("ascii").splitlines():
-            if line.startswith("RssAnon:"):
+            if line.startswith(f"{name}:"):
                 return int(line.split()[1]) * 1024 / MEGABYTE
     return 0.0

@@ -7,6 +7,7 @@ none finds a home with anything in it. What can't be installed is told, and left
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import subprocess
 import sys
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 MEMORY = 0.1
+CALL_ID = re.compile(r"\bcall_\d+")
 READ_LOG = "import sys; from inspect_ai.log import read_eval_log; read_eval_log(sys.argv[1])"
 REPLAY = """\
 import sys
@@ -174,11 +176,16 @@ def _spans(asked: Asked, size: float) -> Path:
             each = sum(len(str(value)) for row in told for value in row)
             holes = ",".join("?" * len(told[0]))
             for number in range(round(size * 1e6 / each)):
-                rows = [(f"{number:08x}{row[0][8:]}", *row[1:]) for row in told]
+                rows = [(f"{number:08x}{row[0][8:]}", *(_renamed(value, number) for value in row[1:])) for row in told]
                 database.executemany(f"INSERT OR IGNORE INTO spans VALUES ({holes})", rows)
         database.close()
 
-    return asked.data.made(f"fastaiagent-{size:g}MB.db", make)
+    return asked.data.made(f"fastaiagent-{size:g}MB-ids.db", make)
+
+
+def _renamed(value: object, number: int) -> object:
+    """The same with ids of calls that no other copy has."""
+    return CALL_ID.sub(rf"\g<0>x{number}", value) if isinstance(value, str) else value
 
 
 def _only_trace(path: str | Path) -> str:
