@@ -63,6 +63,15 @@ def fields(rows: Sequence[Any], *names: str) -> Iterable[tuple[Any, ...]]:
     return (tuple(getattr(row, name) for name in names) for row in rows)
 
 
+def field_at(rows: Sequence[Any], at: int, name: str) -> Any:
+    """One field of one row; of rows that are not made yet, nothing else is made where that can be."""
+    making = rows.making if isinstance(rows, Rows) else None
+    if making is None or making.fields is None:
+        return getattr(rows[at], name)
+    ((value,),) = making.fields(range(at, at + 1), (name,))
+    return value
+
+
 def picked(rows: Sequence[_T], places: Sequence[int]) -> list[_T]:
     """The rows at these places, which ascend; what is made for them is made block by block."""
     if not isinstance(rows, Rows):

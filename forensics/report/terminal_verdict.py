@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from functools import partial
 from typing import TYPE_CHECKING
 
-from forensics.report.rows import fields
+from forensics.report.rows import field_at, fields
 from forensics.report.terminal_page import Span, cells, name, plural, short
 
 if TYPE_CHECKING:
@@ -99,12 +100,9 @@ def deciding(trace: TraceRow) -> ReasonRow:
 def call_at(trace: TraceRow, step: int | None) -> CallRow | None:
     """The call that was asked for in the step of this number; calls stand in the order of their steps."""
     calls = trace.executions
-    at = len(calls) if step is None else bisect_left(calls, step, key=_step_of)
-    return calls[at] if at < len(calls) and calls[at].step == step else None
-
-
-def _step_of(call: CallRow) -> int:
-    return call.step
+    step_at = partial(field_at, calls, name="step")
+    at = len(calls) if step is None else bisect_left(range(len(calls)), step, key=step_at)
+    return calls[at] if at < len(calls) and step_at(at) == step else None
 
 
 def _deciding(page: Page, trace: TraceRow, reason: ReasonRow) -> None:

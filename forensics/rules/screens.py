@@ -5,6 +5,7 @@ meets none of the dozen patterns for statements, and their union tells so at the
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from forensics.core.pointers import pointer_tokens
@@ -46,14 +47,13 @@ def _own(condition: Condition, pattern: str, member: str) -> Needed | None:
 
 
 class Screen:
-    """The patterns that rules need, joined by the members of objects with one tuple of keys."""
+    """The patterns that rules need, joined by the members of objects with one tuple of keys; compiled when asked."""
 
     def __init__(self, keys: Iterable[str], needed: Needed) -> None:
         wanted: dict[str, set[str]] = {}
         for key, pattern in needed:
             wanted.setdefault(key, set()).add(pattern)
         self._wanted = tuple((key, sorted(wanted[key_words(key)])) for key in keys if key_words(key) in wanted)
-        self._unions = tuple((key, _compiled(_union(patterns))) for key, patterns in self._wanted)
 
     def lets_pass(self, value: Mapping[str, object]) -> bool:
         """Whether one of the members matches one of its patterns; True where that can't be told."""
@@ -67,20 +67,28 @@ class Screen:
         """Whether one of several objects might be let pass; False says that none is. One look at all their texts, each
         of them a line or several, which finds a line that one of the patterns matches as a whole.
         """
-        for key, patterns in self._wanted:
+        if len(values) < _MANY:
+            return any(map(self.lets_pass, values))
+        for key, lines in self._lines:
             texts = [text for value in values if isinstance(text := value[key], str)]
-            if texts and not self._no_line_is(patterns, texts):
+            if texts and (lines is None or lines.search(_APART.join(map(looked_at, texts))) is not None):
                 return True
         return False
 
-    @staticmethod
-    def _no_line_is(patterns: Sequence[str], texts: Iterable[str]) -> bool:
-        if any(_OF_THE_WHOLE.search(pattern) for pattern in patterns):
-            return False
-        lines = _compiled(f"(?m)^(?:{_union(patterns)})$")
-        return lines is not None and lines.search(_APART.join(map(looked_at, texts))) is None
+    @cached_property
+    def _unions(self) -> tuple[tuple[str, Pattern | None], ...]:
+        return tuple((key, _compiled(_union(patterns))) for key, patterns in self._wanted)
+
+    @cached_property
+    def _lines(self) -> tuple[tuple[str, Pattern | None], ...]:
+        """The same for texts that stand one below the other; None where a pattern may not be asked so."""
+        return tuple(
+            (key, None if any(map(_OF_THE_WHOLE.search, patterns)) else _compiled(f"(?m)^(?:{_union(patterns)})$"))
+            for key, patterns in self._wanted
+        )
 
 
+_MANY = 16  # objects; for fewer no pattern of its own is compiled
 _APART = b"\n\xff\n"
 """Stands between texts: the ends of lines, and a byte that is no UTF-8, which no match reaches across."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
 
 from forensics.api import Examination, examine
 from forensics.report.jsonout import compact, json_bytes
-from forensics.report.rows import Rows, fields, picked
+from forensics.report.rows import Rows, field_at, fields, picked
 from forensics.report.terminal import lines_of
 
 if TYPE_CHECKING:
@@ -92,6 +93,8 @@ def test_fields_and_picked_rows_are_those_of_all_rows(examination: Examination) 
         for name in names:
             assert list(fields(trace.calls, name)) == list(fields(whole.calls, name))
         assert list(fields(trace.calls, *names)) == list(fields(whole.calls, *names))
+        for at, name in product((0, 39), names):
+            assert field_at(trace.calls, at, name) == field_at(whole.calls, at, name) == getattr(whole.calls[at], name)
         for places in ([], [0], [0, 1, 39], list(range(len(whole.calls)))):
             assert picked(trace.calls, places) == picked(whole.calls, places) == [whole.calls[at] for at in places]
 
