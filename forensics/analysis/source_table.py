@@ -9,7 +9,7 @@ import msgspec
 
 from forensics.rules.conditions import glob
 from forensics.rules.model import EffectName, ResultName, ScopeName
-from forensics.rules.packs import shipped_folder
+from forensics.rules.shipped import shipped_folder
 from forensics.rules.yaml_strict import load_strict, rule_error
 
 

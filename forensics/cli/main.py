@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from typing import NoReturn
@@ -22,6 +23,8 @@ def main() -> NoReturn:
         program.main(prog_name="forensics")
     except KeyboardInterrupt:  # while the program itself was still being imported
         sys.exit(INTERRUPTED)
+    finally:
+        gc.freeze()  # what is held at the end is not walked over, again and again, to look for cycles
     sys.exit(0)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from forensics.core.findings import GROUP_OF, default_severity
-from forensics.rules.packs import shipped_folder
+from forensics.rules.shipped import shipped_folder
 from forensics.rules.yaml_strict import load_strict
 
 if TYPE_CHECKING:

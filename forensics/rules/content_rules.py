@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from forensics.rules.packs import shipped_folder
+from forensics.rules.shipped import shipped_folder
 from forensics.rules.yaml_strict import load_strict, rule_error
 
 Kind = TypeVar("Kind")

@@ -60,7 +60,7 @@ def read_draft(name: str, data: bytes) -> PackFile:
     name. Raises RuleError with every other fault of its form.
     """
     document = load_strict(data, name)
-    filled = StrictYaml(_filled(document.value), document.positions)
+    filled = StrictYaml(_filled(document.value), lambda: document.positions)
     return PackFile(name, convert(filled, Pack, name), document)
 
 

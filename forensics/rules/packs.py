@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forensics.errors import RuleError
@@ -13,11 +12,12 @@ from forensics.rules.lints.outcomes import NegativeTestMissing
 from forensics.rules.lints.patterns import ShapeNotLinear
 from forensics.rules.lints.refinement import RefinesNothing
 from forensics.rules.packfile import read_pack_file
+from forensics.rules.shipped import shipped_folder
 from forensics.rules.yaml_strict import rule_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from importlib.resources.abc import Traversable
+    from pathlib import Path
 
     from forensics.rules.lints.complaint import Lint
     from forensics.rules.model import Pack
@@ -29,16 +29,6 @@ TABLES = ("content", "proofs", "secrets", "source")
 
 REFUSING: tuple[Lint, ...] = (IdReused(), BecauseMissing(), NegativeTestMissing(), RefinesNothing(), ShapeNotLinear())
 """What refuses a pack, beside faults of its form."""
-
-
-def shipped_folder() -> Traversable:
-    """The folder of the shipped packs: inside an installed wheel, or beside the package in a checkout."""
-    from importlib.resources import files
-
-    installed = files("forensics") / "_rules"
-    if installed.is_dir():
-        return installed
-    return Path(__file__).resolve().parents[2] / "rules"
 
 
 def shipped_files() -> tuple[tuple[str, bytes], ...]:

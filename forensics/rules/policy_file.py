@@ -12,7 +12,7 @@ from forensics.core.classes import Effect, Scope, Stability
 from forensics.core.pointers import pointer_tokens
 from forensics.core.policy import BasePolicy, Policy, ToolEntry, TrustEntry
 from forensics.rules.model import PolicyFile, ToolFile, TrustFile, convert
-from forensics.rules.packs import shipped_folder
+from forensics.rules.shipped import shipped_folder
 from forensics.rules.yaml_strict import StrictYaml, load_strict, rule_error
 
 if TYPE_CHECKING:
@@ -106,9 +106,10 @@ def _chain(source: str | Path | None) -> list[_Layer]:
         layers.append(layer)
         if len(layers) > MAX_CHAIN:
             raise rule_error([f"{at}: more than {MAX_CHAIN} policies extend one another"])
-        line, column = layer.document.position(("extends",))
-        at = f"{layer.name}:{line}:{column}"
         wanted = layer.file.extends if layer.base is None else None
+        if wanted is not None:
+            line, column = layer.document.position(("extends",))
+            at = f"{layer.name}:{line}:{column}"
     return layers
 
 

@@ -8,14 +8,16 @@ JSON says they mean: `no`, `12:30:45` and `2027-03-01` are strings. Faults are c
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, cast
 
 import msgspec
 
 from forensics.errors import RuleError
+from forensics.rules.shipped import value_read_before
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 MAX_BYTES = 10 * 1024 * 1024
 MAX_NODES = 500_000
@@ -48,11 +50,19 @@ class _Event(Protocol):
     tag: str | None
 
 
-class StrictYaml(msgspec.Struct, frozen=True):
-    """A loaded document: its value (JSON types only) and the position (line, column, both from 1) of every node."""
+class StrictYaml:
+    """A loaded document: its value (JSON types only) and the position (line, column, both from 1) of every node, for
+    which a document that was read before is read again.
+    """
 
-    value: object
-    positions: dict[Path, Position]
+    def __init__(self, value: object, positions: Callable[[], dict[Path, Position]]) -> None:
+        self.value = value
+        self._positions_of = positions
+
+    @cached_property
+    def positions(self) -> dict[Path, Position]:
+        """The position of every node."""
+        return self._positions_of()
 
     def position(self, path: Path) -> Position:
         """Where the node at `path` stands; of a node that does not exist, where its nearest parent stands."""
@@ -63,12 +73,20 @@ class StrictYaml(msgspec.Struct, frozen=True):
 
 def load_strict(data: bytes, name: str) -> StrictYaml:
     """Read one document. `name` is how faults call the file. Raises RuleError with every fault found."""
+    known = value_read_before(data)
+    if known is None:
+        return read_strict(data, name)
+    return StrictYaml(msgspec.json.decode(known), lambda: read_strict(data, name).positions)
+
+
+def read_strict(data: bytes, name: str) -> StrictYaml:
+    """The same, whether it was read before or not."""
     text = _decode(data, name)
     builder = _Builder(name)
     value = builder.document(_events(text, builder))
     if builder.faults:
         raise rule_error(builder.faults)
-    return StrictYaml(value, builder.positions)
+    return StrictYaml(value, lambda: builder.positions)
 
 
 def rule_error(faults: list[str]) -> RuleError:

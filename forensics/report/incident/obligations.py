@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from forensics.report.incident.documents import Blank, Obligation
-from forensics.rules.packs import shipped_folder
+from forensics.rules.shipped import shipped_folder
 from forensics.rules.yaml_strict import load_strict
 
 _FILE = "controls/sources.yaml"
