@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.analysis.encodings import decodings
 from forensics.analysis.minted import Minted
 from forensics.analysis.minting import Minting
 from forensics.analysis.occurrences import Occurrences
@@ -79,7 +80,7 @@ class _Flow:
                 text = Text(row, kind, trace.payload[row])
                 if runs:
                     self._uses(text, hits, runs)
-                self.minting.result(text, trace.call[row], line.split())
+                self.minting.result(text, trace.call[row], line)
             elif hits or (runs and (kind == _CALL or own)) or row in encoded:
                 self._uses(Text(row, kind, trace.payload[row]), hits, runs)
             if kind == _CALL and trace.call[row] in added:
@@ -89,14 +90,14 @@ class _Flow:
     # uses --------------------------------------------------------------------------------------------------------
 
     def _uses(self, text: Text, hits: Runs, runs: Runs) -> None:
-        """The values that a text names: by its own runs and, in arguments, by what is percent-encoded in it."""
+        """The values that a text names: by its own runs, and by what is encoded in it."""
         found: dict[int, str] = {}
         for run in hits:
             _note(found, self.minted.named(run, text))
         if text.kind == _CALL:
             self._promote(text, runs, found)
-            if text.row in self.runs.encoded:
-                self._encoded(text, found)
+        if text.row in self.runs.encoded:
+            self._encoded(text, found)
         for index, written in found.items():
             self._use(text, index, written)
         if self.own:
@@ -111,11 +112,15 @@ class _Flow:
                 found[index] = "verbatim"
 
     def _encoded(self, text: Text, found: dict[int, str]) -> None:
-        """Values that an argument holds percent-encoded (RFC 3986)."""
-        decoded = text.decoded
-        for run in self.runs.encoded[text.row]:
-            if run in self.minted.watched:
-                _note(found, ((index, "url") for index, _ in self.minted.named(run, decoded)))
+        """Values that arguments or a model text hold percent-encoded or in base64."""
+        watched = self.minted.watched
+        if watched.isdisjoint(self.runs.encoded[text.row]):
+            return
+        for how, said in decodings(text.plain, self.runs.runs_of(text.plain)):
+            decoded = text.saying(said)
+            for run in all_runs(said):
+                if run in watched:
+                    _note(found, ((index, how) for index, _ in self.minted.named(run, decoded)))
 
     def _use(self, text: Text, number: int, written: str) -> None:
         handles, pointer = self.minting.handles, None

@@ -17,6 +17,7 @@ import msgspec
 
 from forensics.analysis.runs import anchor_of
 from forensics.analysis.texts import encoded
+from forensics.analysis.written_times import holds_time
 from forensics.core.classes import Effect
 from forensics.core.handles import REFERENCE, Handles
 from forensics.core.leaves import pointer_of
@@ -26,7 +27,6 @@ from forensics.core.trace import NOWHERE, StepKind
 if TYPE_CHECKING:
     from forensics.analysis.minted import Minted
     from forensics.analysis.occurrences import Occurrences
-    from forensics.analysis.runs import Runs
     from forensics.analysis.texts import Text
     from forensics.core.classes import Classes
     from forensics.core.leaves import Leaf
@@ -85,11 +85,13 @@ class Minting:
         self._here: frozenset[bytes] = frozenset()  # the runs of the result that is looked at
         self._model_rows = array("i", trace.rows(StepKind.MODEL))
 
-    def result(self, text: Text, call: int, runs: Runs) -> None:
-        """What a result brings: the scalars of a structured one first, then the runs of its texts."""
-        row, first = text.row, self._first
+    def result(self, text: Text, call: int, line: bytes) -> None:
+        """What a result brings, of which `line` are the runs: the scalars of a structured one first, then the runs of
+        its texts.
+        """
+        row, first, runs = text.row, self._first, line.split()
         new = [run for run in runs if first.get(run, row) == row]
-        if not new:
+        if not new and not holds_time(line):
             return
         self._here = frozenset(runs)
         origin = Origin(call, row, self._branch(row))
@@ -146,7 +148,7 @@ class Minting:
         if anchor is None:
             return
         parts = [anchor] if len(anchor) == len(value) else self._runs.runs_of(text)
-        if not any(map(self.is_new, parts, repeat(origin.step))):
+        if not any(map(self.is_new, parts, repeat(origin.step))) and not self._runs.times.is_new(parts, origin.step):
             return
         kind = self._rules.handle_kind(value, leaf[2])
         taken.update(parts if kind is not None else (anchor,))

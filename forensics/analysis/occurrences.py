@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from itertools import chain
 from typing import TYPE_CHECKING
-from urllib.parse import unquote_to_bytes
 
+from forensics.analysis.encodings import decodings, in_base64
 from forensics.analysis.related_runs import DASHES, cut, pieces, related_runs
 from forensics.analysis.run_blocks import RunBlocks
 from forensics.analysis.runs import SMALL_TRACE, all_runs, anchor_of, digit_runs, plain_bytes
+from forensics.analysis.written_times import WrittenTimes
 from forensics.core.jsonvalue import value_of
 from forensics.core.leaves import leaves_of
 from forensics.core.trace import StepKind
@@ -25,24 +26,24 @@ if TYPE_CHECKING:
     from forensics.analysis.runs import Runs
     from forensics.core.trace import Payload, Trace
 
-_CALL = int(StepKind.TOOL_CALL)
-_PERCENT = b"%"
+_SAYING = frozenset({int(StepKind.TOOL_CALL), int(StepKind.MODEL)})  # what the agent itself wrote
 _END = b"\n"  # of a line, in a block
 
 
 class Occurrences:
-    """The runs of each row and, of arguments that hold a percent sign, those of the decoded text (`encoded`).
+    """The runs of each row and, of arguments and model texts, those of what is encoded in them (`encoded`).
 
     Of runs that may be related to others, `first` is the row where a run first stands (-1 for those `told` before the
     first row), `other_case` leads from a run in lower case to the runs that differ from each other in case only,
     `holders` from a run to the longer runs that begin or end with it. `live` are the runs that another row names, in
-    whatever way. A run of which nothing of this is known stands in one row only.
+    whatever way. A run of which nothing of this is known stands in one row only. `times` knows times that are written.
     """
 
     def __init__(self, trace: Trace, told: Iterable[bytes]) -> None:
         self.small = len(trace) <= SMALL_TRACE
         self.runs_of = all_runs if self.small else digit_runs
         self._all = RunBlocks(trace.payload.texts(), with_digit=not self.small)
+        self.times = WrittenTimes(self._all)
         self.encoded = self._encoded(trace)
         blocks = (*self._all.blocks, *(b" ".join(runs) for runs in self.encoded.values()))
         asked = self._asked(trace)
@@ -76,14 +77,26 @@ class Occurrences:
         return self._later.get(run, self.first.get(run, -1)) > row
 
     def _encoded(self, trace: Trace) -> dict[int, Runs]:
-        """The runs of the arguments that hold a percent sign, decoded."""
+        """By row, the runs of what arguments and model texts say once it is decoded."""
+        rows = {*self._all.percent, *self._all.spelled, *self._rows_in_base64(trace)}
         found: dict[int, Runs] = {}
-        for row in sorted({*self._all.percent, *self._all.spelled}):
-            if trace.kind[row] == _CALL:
-                text = plain_bytes(trace.payload[row] or b"")
-                if _PERCENT in text and self.runs_of(text):
-                    found[row] = all_runs(unquote_to_bytes(text))
+        for row in sorted(row for row in rows if trace.kind[row] in _SAYING):
+            text = plain_bytes(trace.payload[row] or b"")
+            runs = self.runs_of(text)
+            said = [run for _, decoded in decodings(text, runs) for run in all_runs(decoded)]
+            if runs and said:
+                found[row] = said
         return found
+
+    def _rows_in_base64(self, trace: Trace) -> Iterator[int]:
+        """The rows of arguments and model texts that hold a run in base64."""
+        for rows, block in self._all:
+            wrapped = {run for run in set(block.split()) if in_base64(run) is not None}
+            if wrapped:
+                lines = zip(rows, block.split(_END), strict=True)
+                yield from (
+                    row for row, line in lines if trace.kind[row] in _SAYING and not wrapped.isdisjoint(line.split())
+                )
 
     def _asked(self, trace: Trace) -> set[bytes]:
         """The runs that are looked up though they may stand in no text as they are."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from forensics.analysis.runs import KINDS, MEDIA_LEAST, SPELLED, all_runs, plain_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _BLOCK = 1 << 16  # bytes of payloads that are read at once
 _PERCENT = b"%"
@@ -62,6 +62,14 @@ class RunBlocks:
             if first in told and sign in told:
                 rows = self.rows[len(self.rows) - len(texts) :]
                 holders += [row for row, text in zip(rows, texts, strict=True) if sign in text]
+
+    def __iter__(self) -> Iterator[tuple[array[int], Block]]:
+        """Each block with its rows."""
+        begin = 0
+        for block in self.blocks:
+            end = begin + block.count(_END) + 1
+            yield self.rows[begin:end], block
+            begin = end
 
 
 def _all(texts: list[bytes]) -> Block:

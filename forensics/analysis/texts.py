@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import unquote_to_bytes
 
 from forensics.analysis.runs import plain_bytes
 from forensics.core.jsonvalue import value_of
@@ -32,11 +31,10 @@ class Text:
             self._plain = b"" if self._payload is None else plain_bytes(self._payload)
         return self._plain
 
-    @property
-    def decoded(self) -> Text:
-        """The text with what is percent-encoded in it decoded (RFC 3986)."""
+    def saying(self, said: bytes) -> Text:
+        """The text as it is with something else to say: what is encoded in it."""
         other = Text(self.row, self.kind, None)
-        other._plain = unquote_to_bytes(self.plain)
+        other._plain = said
         return other
 
     @property

@@ -6,6 +6,9 @@ with the fast one what a run, a leaf and the shape of a value are, and nothing o
 
 from __future__ import annotations
 
+import base64
+import binascii
+import contextlib
 import datetime
 import re
 import string
@@ -73,9 +76,19 @@ class Naive:
         minted = {anchor_of(one.value) for one in self.found if one.step < row}
         return run not in minted and not any(run in self.runs(earlier) for earlier in range(row))
 
+    def is_new_time(self, parts: list[bytes], row: int) -> bool:
+        """Whether the runs of a written time stand behind each other in no earlier text."""
+        day, *numbers = parts
+        if not re.fullmatch(b"[0-9]{4}-[01][0-9]-[0-3][0-9](T[0-2][0-9])?", day) or not 1 <= len(numbers) <= 6:
+            return False
+        if not all(re.fullmatch(b"[0-9]{1,9}Z?", number) for number in numbers):
+            return False
+        told = [self.runs(earlier) for earlier in range(row)]
+        return not any(runs[at : at + len(parts)] == parts for runs in told for at in range(len(runs)))
+
     def run(self) -> list[Found]:
         for row, kind in enumerate(self.trace.kind):
-            self.look(row, is_call=kind == StepKind.TOOL_CALL)
+            self.look(row, StepKind(kind))
             if kind == StepKind.TOOL_RESULT and self.trace.call[row] >= 0:
                 self.mint(row, self.trace.call[row])
         return sorted(self.found, key=lambda one: one.step)
@@ -115,7 +128,7 @@ class Naive:
         if anchor is None:
             return
         parts = [anchor] if len(anchor) == len(value) else self.runs_of(value.encode())
-        if any(self.is_new(part, row) for part in parts):
+        if any(self.is_new(part, row) for part in parts) or (len(parts) > 1 and self.is_new_time(parts, row)):
             kind = self.rules.handle_kind(value, leaf[2])
             taken.update([anchor] if kind is None else parts)
             if kind is not None:
@@ -147,20 +160,33 @@ class Naive:
 
     # where it goes ---------------------------------------------------------------------------------------------------
 
-    def look(self, row: int, *, is_call: bool) -> None:
+    def look(self, row: int, kind: StepKind) -> None:
         named: dict[int, str] = {}
         for run in self.runs(row):
             for index, written in self.best(run, self.plain[row]):
                 named.setdefault(index, written)
-        for run in self.runs(row) if is_call else ():
+        for run in self.runs(row) if kind == StepKind.TOOL_CALL else ():
             self.promote(run, row, named)
-        if is_call and b"%" in self.plain.get(row, b""):
-            decoded = unquote_to_bytes(self.plain[row])
+        for how, decoded in self.decoded(row) if kind in (StepKind.TOOL_CALL, StepKind.MODEL) else ():
             for run in all_runs(decoded):
                 for index, _ in self.best(run, decoded):
-                    named.setdefault(index, "url")
+                    named.setdefault(index, how)
         for index, written in named.items():
             self.use(index, row, written)
+
+    def decoded(self, row: int) -> Iterator[tuple[str, bytes]]:
+        runs = self.runs(row)
+        for word in re.split(rb'[\s"]+', self.plain[row]) if runs else ():
+            if re.search(b"%[0-9A-Fa-f]{2}", word):
+                yield "url", unquote_to_bytes(word)
+        for run in runs:
+            for padding in (b"", b"=", b"=="):
+                with contextlib.suppress(binascii.Error):
+                    said = base64.b64decode(run + padding, validate=True)
+                    if len(run) >= 8 and run.isalnum() and re.search(b"[a-z].*[A-Z]|[A-Z].*[a-z]", run):
+                        if re.fullmatch(b"[ -~]+", said):
+                            yield "base64", said
+                        break
 
     def best(self, run: bytes, text: bytes) -> Iterator[tuple[int, str]]:
         """What a run names: values that are runs as well as any is written, and values that stand around it."""
@@ -222,7 +248,8 @@ VALUES = [
     "pg_8812", "PG_8812", "pg_8812-copy", "page-pg_8812", "f4af", "F4AF", "8812", "42", "7", "-7", "100234",
     "2026-11-13T10:00:01.312Z", "2026-11-13T10:00:02.408Z", "312Z", "13", "0b9f3a54-6d5e-4a8e-9a51-0d2f6a1f7c11",
     "a1-b2_c3", "a1", "b2_c3", 'W/"a1b2"', "https://x.test/a?token=zz9&b=1", "-edge1-", "edge1", "ok", "id7", "é9x",
-    "pg%5F8812", "id%3A8812", "x" * 30 + "9Aa" + "y" * 20,
+    "pg%5F8812", "id%3A8812", "cGdfODgxMg==", "ZmlsZS1mNGFm", "2026-11-13T10:00:02.312Z", "2026-11-13 10:00", "13 10",
+    "MjAyNi0xMS0xM1QxMDowMDowMS4zMTJa", "x" * 30 + "9Aa" + "y" * 20,
 ]  # fmt: skip
 values = st.sampled_from(VALUES)
 words = st.text(string.ascii_lowercase + '0189 -_.:\\"\n%', max_size=12)
