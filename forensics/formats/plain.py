@@ -35,6 +35,7 @@ from forensics.formats.shared.messages.vocabulary import parse_message
 from forensics.formats.shared.plain_records import (
     DENIED,
     FAILED,
+    ONLY_TRACE,
     STEP_KINDS,
     TRACE_NAMES,
     Plans,
@@ -79,7 +80,6 @@ _WHOLE_RECORD = frozenset({"approval_request", "approval", "handoff", "guardrail
 _TELLING = frozenset({"call", "result", "approval", "approval_request"})
 _FOREIGN = frozenset({"jsonrpc", "parentUuid", "payload", "request", "object", "data", "sessionId", "message"})
 _HOLDERS = (b"{", b"[")
-_ONLY = "trace-0"  # the run of a log that names none
 _FEW = 4  # records that are told one by one
 _TRIES = 4  # to tell a stretch at once; where the last one was given up, one
 _TWO_WAYS = "a record can be read in two ways: a key stands twice in it"
@@ -153,7 +153,7 @@ class _Log:
     def at_once(self, trace: str, records: Records) -> int | None:
         """Tell records at once; returns which of them is more than that, if one is, and then tells none."""
         stretch = read_at_once(records)
-        builder = self.build.trace(trace or _ONLY)
+        builder = self.build.trace(trace)
         told = builder.tell_at_once(builder.lane("", records.agent()), stretch)
         if told < len(stretch.kinds):
             return records.row_of(told)
@@ -192,7 +192,7 @@ class _Log:
         self.build.counts.records += 1
         plan = self.plans.of(fields)
         trace, agent, at = plan["trace"], plan["agent"], plan["at"]
-        builder = self.build.trace((text(fields, *trace) if trace else "") or _ONLY)
+        builder = self.build.trace((text(fields, *trace) if trace else "") or ONLY_TRACE)
         lane = builder.lane("", text(fields, *agent) if agent else "")
         spot = Spot(place, "", nanoseconds(present(fields, *at)) if at else NOWHERE)
         record = Record(fields, plan, kind_of(fields), spot, builder, lane, tainted)

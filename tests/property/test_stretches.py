@@ -123,6 +123,14 @@ def test_what_failed_and_what_is_odd_leaves_the_rest_told_at_once() -> None:
     assert [call.outcome for call in trace.calls if call.outcome != "recorded"] == ["failed", "absent"]
 
 
+def test_runs_that_take_turns_in_a_log_are_told_at_once() -> None:
+    told = [one | {"run": f"r{number % 3}"} for number in range(40) for one in a_turn_and_its_result(number)]
+    with mock.patch("forensics.formats.plain.Record", wraps=Record) as one_by_one:
+        traces = read("\n".join(map(json.dumps, told)).encode()).traces
+    one_by_one.assert_not_called()
+    assert [(trace.id, len(trace.calls)) for trace in traces] == [("r0", 14), ("r1", 13), ("r2", 13)]
+
+
 def test_a_log_of_which_little_can_be_told_at_once_is_soon_given_up() -> None:
     told = [one | {"call": "same"} for number in range(2000) for one in a_turn_and_its_result(number)]
     with mock.patch("forensics.formats.plain.read_at_once", wraps=read_at_once) as at_once:

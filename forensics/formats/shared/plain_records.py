@@ -111,6 +111,8 @@ _READ = frozenset(
 of its own (`agent`, `status`) or in records of other kinds only (`call`, `action`) may hide a call in an object.
 """
 TRACE_NAMES = frozenset(_ROLES["trace"])
+ONLY_TRACE = "trace-0"
+"""The trace of records that name none."""
 _BOOKKEEPING = TRACE_NAMES | frozenset(_ROLES["at"]) | {"seq"}
 _A_CALL, _A_SPOKEN_CALL = "is taken for a call", "is taken for a call, though somebody says it"
 _PLANS = 4096

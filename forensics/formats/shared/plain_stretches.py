@@ -5,9 +5,10 @@ Records of one shape are read column by column; then the columns of all shapes a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate, groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -15,12 +16,15 @@ from forensics.core.stretches import Stretch
 from forensics.core.times import all_nanoseconds
 from forensics.core.trace import NOWHERE, Outcome
 from forensics.formats.shared.fields import Fields, text
+from forensics.formats.shared.plain_records import ONLY_TRACE
 from forensics.formats.shared.plain_shapes import BY_ITSELF, Group, Part, Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from forensics.core.trace import Payload
+
+_T = TypeVar("_T")
 
 
 class Records(msgspec.Struct, gc=False):
@@ -32,31 +36,33 @@ class Records(msgspec.Struct, gc=False):
     fields: list[Fields]
     texts: list[bytes]
     offsets: list[int]
-    places: range
+    places: Sequence[int]
     are_compact: bool
     _groups: dict[Shape, tuple[list[int], Group]] | None = None
 
     def parted(self) -> Iterator[tuple[str | None, Records]]:
-        """Parts of them: each with the trace that its records name ("": none), or None where each is told by itself."""
+        """Parts of them: each with the trace of its records, or None where each is told by itself. Between two of the
+        latter the records of each trace are one part: usual ones say nothing but of their own trace.
+        """
         traces: list[str | None] = [None] * len(self.shapes)
         for shape, (at, group) in self.groups().items():
             odd = shape.odd(group)
             for row, named in enumerate(group.texts(shape.plan["trace"])):
-                traces[at[row]] = None if row in odd else named
+                traces[at[row]] = None if row in odd else named or ONLY_TRACE
         if len(set(traces)) == 1:
             yield traces[0], self
             return
-        end = 0
-        for trace, run in groupby(traces):
-            begin, end = end, end + sum(1 for _ in run)
-            yield trace, self.part(begin, end)
+        for usual, run in groupby(range(len(traces)), lambda row: traces[row] is not None):
+            rows = list(run)
+            if usual:
+                yield from ((trace, self.some(of_trace)) for trace, of_trace in _by_value(rows, traces).items())
+            else:
+                yield None, self.some(rows)
 
     def groups(self) -> dict[Shape, tuple[list[int], Group]]:
         """Those of each usual shape, and which they are."""
         if self._groups is None:
-            rows: dict[Shape, list[int]] = {}
-            for row, shape in enumerate(self.shapes):
-                rows.setdefault(shape, []).append(row)
+            rows = _by_value(range(len(self.shapes)), self.shapes)
             rows.pop(BY_ITSELF, None)
             self._groups = {shape: (at, Group([self.fields[row] for row in at])) for shape, at in rows.items()}
         return self._groups
@@ -67,6 +73,17 @@ class Records(msgspec.Struct, gc=False):
         columns = (self.shapes[one], self.fields[one], self.texts[one], self.offsets[one], self.places[one])
         return Records(*columns, self.are_compact)
 
+    def some(self, rows: list[int]) -> Records:
+        """These of them, in this order."""
+        return Records(
+            _taken(self.shapes, rows),
+            _taken(self.fields, rows),
+            _taken(self.texts, rows),
+            _taken(self.offsets, rows),
+            _taken(self.places, rows),
+            self.are_compact,
+        )
+
     def row_of(self, step: int) -> int:
         """Which of them a step of their stretch belongs to."""
         ends = accumulate(len(shape.parts) for shape in self.shapes)
@@ -75,6 +92,18 @@ class Records(msgspec.Struct, gc=False):
     def agent(self) -> str:
         """The agent that the first of them names."""
         return text(self.fields[0], *self.shapes[0].plan["agent"])
+
+
+def _by_value(rows: Iterable[int], values: Sequence[_T]) -> dict[_T, list[int]]:
+    """The rows of each value, in the order in which they come first."""
+    found: dict[_T, list[int]] = {}
+    for row in rows:
+        found.setdefault(values[row], []).append(row)
+    return found
+
+
+def _taken(column: Sequence[_T], rows: list[int]) -> list[_T]:
+    return [column[row] for row in rows]
 
 
 class _Columns:
