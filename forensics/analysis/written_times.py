@@ -7,7 +7,7 @@ Most times of a log stand once. A sketch says which may stand again, and only th
 from __future__ import annotations
 
 import re
-from itertools import accumulate
+from array import array
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,14 +16,16 @@ if TYPE_CHECKING:
     from forensics.analysis.run_blocks import Block, RunBlocks
     from forensics.analysis.runs import Runs
 
-_TIME = re.compile(rb"(?<![^ ])[0-9]{4}-[01][0-9]-[0-3][0-9](?:T[0-2][0-9])?(?: [0-9]{1,9}Z?(?![^ ])){1,6}")
+_DAY = rb"[0-9]{4}-[01][0-9]-[0-3][0-9](?:T[0-2][0-9])?"
+_END = rb"(?![^ ])"  # of a run
+_TIME = re.compile(rb"(?<![^ ])%b(?: [0-9]{1,9}%b){0,6}(?: [0-9]{1,9}Z)?%b" % (_DAY, _END, _END))
 _SLOTS = 8  # of the sketch for each time
 _MANY = 2
 
 
 def holds_time(line: bytes) -> bool:
     """Whether runs parted by spaces hold those of a written time."""
-    return _TIME.search(line) is not None
+    return any(_times(line))
 
 
 class WrittenTimes:
@@ -42,36 +44,36 @@ class WrittenTimes:
     def is_new(self, runs: Runs, row: int) -> bool:
         """Whether these are the runs of a time that no earlier row holds."""
         time = b" ".join(runs)
-        return _TIME.fullmatch(time) is not None and self._first.get(time, row) >= row
+        return len(runs) > 1 and _TIME.fullmatch(time) is not None and self._first.get(time, row) >= row
 
 
-class _Repeated:
+class _Sketch:
     """Which times may stand more than once: counters by hash, never fewer than there are times."""
 
-    def __init__(self, count: int) -> None:
-        self._seen = bytearray(1 << (count * _SLOTS).bit_length())
-        self._mask = len(self._seen) - 1
-
-    def add(self, time: bytes) -> None:
-        slot = hash(time) & self._mask
-        self._seen[slot] = min(self._seen[slot] + 1, _MANY)
+    def __init__(self, hashes: array[int]) -> None:
+        self._seen = seen = bytearray(1 << (len(hashes) * _SLOTS).bit_length())
+        self._mask = mask = len(seen) - 1
+        for number in hashes:
+            slot = number & mask
+            if seen[slot] < _MANY:
+                seen[slot] += 1
 
     def __contains__(self, time: bytes) -> bool:
         return self._seen[hash(time) & self._mask] == _MANY
 
 
-def _repeated(blocks: RunBlocks) -> _Repeated:
-    found = _Repeated(sum(1 for block in blocks.blocks for _ in _times(block)))
-    for block in blocks.blocks:
-        for _, time in _times(block):
-            found.add(time)
-    return found
+def _repeated(blocks: RunBlocks) -> _Sketch:
+    return _Sketch(array("q", (hash(time) for block in blocks.blocks for _, time in _times(block))))
 
 
 def _times(block: Block) -> Iterator[tuple[int, bytes]]:
-    """Each time in a block, and what begins as it does: another number may stand behind a time that ends before."""
+    """Each time in a block. Behind one without a `Z` another number may stand, so it may end before each of these."""
     for match in _TIME.finditer(block):
-        day, *numbers = match.group().split(b" ")
-        for time in accumulate(numbers, lambda told, number: told + b" " + number, initial=day):
-            if time is not day:
-                yield match.start(), time
+        time = match.group()
+        if time.endswith(b"Z"):
+            yield match.start(), time
+            continue
+        at = time.find(b" ")
+        while at >= 0:
+            at = time.find(b" ", at + 1)
+            yield match.start(), time if at < 0 else time[:at]

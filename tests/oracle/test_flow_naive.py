@@ -77,14 +77,33 @@ class Naive:
         return run not in minted and not any(run in self.runs(earlier) for earlier in range(row))
 
     def is_new_time(self, parts: list[bytes], row: int) -> bool:
-        """Whether the runs of a written time stand behind each other in no earlier text."""
-        day, *numbers = parts
-        if not re.fullmatch(b"[0-9]{4}-[01][0-9]-[0-3][0-9](T[0-2][0-9])?", day) or not 1 <= len(numbers) <= 6:
+        """Whether the runs of a written time stand behind each other in no earlier text, unless a longer one begins so
+        that ends in a Z.
+        """
+        if self.time_in(parts) != parts:
             return False
-        if not all(re.fullmatch(b"[0-9]{1,9}Z?", number) for number in numbers):
-            return False
-        told = [self.runs(earlier) for earlier in range(row)]
-        return not any(runs[at : at + len(parts)] == parts for runs in told for at in range(len(runs)))
+        for earlier in range(row):
+            runs = self.runs(earlier)
+            for at in range(len(runs)):
+                time = self.time_in(runs[at:])
+                if time == parts or (time[: len(parts)] == parts and not time[-1].endswith(b"Z")):
+                    return False
+        return True
+
+    @staticmethod
+    def time_in(runs: list[bytes]) -> list[bytes]:
+        """The runs of a time that these begin with, or of a date."""
+        if not re.fullmatch(b"[0-9]{4}-[01][0-9]-[0-3][0-9](T[0-2][0-9])?", runs[0]):
+            return []
+        found = runs[:1]
+        for run in runs[1:]:
+            if len(found) <= 6 and re.fullmatch(b"[0-9]{1,9}", run):
+                found.append(run)
+                continue
+            if re.fullmatch(b"[0-9]{1,9}Z", run):
+                found.append(run)
+            break
+        return found
 
     def run(self) -> list[Found]:
         for row, kind in enumerate(self.trace.kind):

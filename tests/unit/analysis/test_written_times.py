@@ -1,0 +1,51 @@
+"""A written time is new where no earlier row holds its runs in a row, whatever was told of its parts."""
+
+from __future__ import annotations
+
+import pytest
+
+from forensics.analysis.run_blocks import RunBlocks
+from forensics.analysis.runs import digit_runs
+from forensics.analysis.written_times import WrittenTimes, holds_time
+
+ROWS = [
+    b'"at 2026-11-13T10:00:01.312Z and 2026-11-13T10:00:02.408Z"',
+    None,
+    b'{"id":"2026-11-13T10:00:02.312Z"}',
+    b'"again 2026-11-13T10:00:02.312Z, 2026-11-14 08:30 12 times"',
+    b'"2026-11-14 08:30"',
+]
+
+
+def is_new(time: str, row: int, rows: list[bytes | None] = ROWS) -> bool:
+    return WrittenTimes(RunBlocks(rows, with_digit=True)).is_new(digit_runs(time.encode()), row)
+
+
+@pytest.mark.parametrize(
+    ("time", "row", "new"),
+    [
+        ("2026-11-13T10:00:02.312Z", 2, True),  # each of its parts stands before
+        ("2026-11-13T10:00:02.312Z", 3, False),
+        ("2026-11-13T10:00:01.312Z", 2, True),  # it stands once: whoever asks has it from there
+        ("2026-11-14 08:30", 3, True),
+        ("2026-11-14 08:30", 4, False),  # another number stood behind it
+        ("2026-11-14", 4, False),  # a day is a run
+        ("10:00", 4, False),
+        ("pg_8812", 4, False),
+    ],
+)
+def test_a_time_is_told_by_its_runs_in_a_row(time: str, row: int, *, new: bool) -> None:
+    assert is_new(time, row) is new
+
+
+def test_blocks_and_their_rows_are_told_apart() -> None:
+    filling = b'"' + b"x " * 50_000 + b'"'
+    rows = [b'"2026-01-01T00:00:0%d.5Z"' % (n % 10) for n in range(40)]
+    told = [one for row in rows for one in (row, filling)]
+    assert all(is_new(f"2026-01-01T00:00:0{n}.5Z", 2 * n, told) for n in range(10))
+    assert not any(is_new(f"2026-01-01T00:00:0{n}.5Z", 2 * n + 1, told) for n in range(10))
+
+
+def test_a_line_that_holds_a_time() -> None:
+    assert holds_time(b"a1 2026-11-13T10 00 01 312Z")
+    assert not holds_time(b"a1 2026-11-13T10")
