@@ -41,7 +41,7 @@ def test_a_time_is_told_by_its_runs_in_a_row(time: str, row: int, *, new: bool) 
 def test_blocks_and_their_rows_are_told_apart() -> None:
     filling = b'"' + b"x " * 50_000 + b'"'
     rows = [b'"2026-01-01T00:00:0%d.5Z"' % (n % 10) for n in range(40)]
-    told = [one for row in rows for one in (row, filling)]
+    told: list[bytes | None] = [one for row in rows for one in (row, filling)]
     assert all(is_new(f"2026-01-01T00:00:0{n}.5Z", 2 * n, told) for n in range(10))
     assert not any(is_new(f"2026-01-01T00:00:0{n}.5Z", 2 * n + 1, told) for n in range(10))
 
