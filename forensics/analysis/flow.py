@@ -75,7 +75,7 @@ class _Flow:
         added, own, encoded = trace.calls.rare("added"), self.own, self.runs.encoded
         for row, line, related in self.runs.rows():
             kind, runs = kinds[row], related.split()
-            hits = [run for run in runs if run in watched]
+            hits = [run for run in runs if run in watched] if runs else runs
             if kind == _RESULT and trace.call[row] >= 0:
                 text = Text(row, kind, trace.payload[row])
                 if runs:
@@ -177,11 +177,11 @@ def _final_answers(trace: Trace) -> frozenset[int]:
     """The rows that hold a final answer: the last turn of each agent if it asks for no call, and a recorded output."""
     asking = set(trace.calls.column("turn"))
     last: dict[int, int] = {}
-    rows = set()
-    for row, kind in enumerate(trace.kind):
-        if kind == _MODEL:
-            last[trace.agent[row]] = row
-        elif kind == _OTHER and trace.strings[trace.name[row]] == "final output":
-            rows.add(row)
+    rows: set[int] = set()
+    agents, kinds = trace.agent, trace.kind
+    for row in trace.rows(StepKind.MODEL):
+        last[agents[row]] = row
+    if _OTHER in kinds:
+        rows.update(row for row in trace.rows(StepKind.OTHER) if trace.strings[trace.name[row]] == "final output")
     rows.update(row for row in last.values() if trace.turn[row] not in asking)
     return frozenset(rows)

@@ -76,7 +76,9 @@ class Minted:
     def named(self, run: bytes, text: Text) -> Iterator[Naming]:
         """The values that a run of this text names, as well as any is written."""
         named = self._named.get(run)
-        if named is not None:
+        if named is not None and len(named) == 1:
+            yield named[0]
+        elif named is not None:
             best = min((written for _, written in named), key=_BEST_FIRST.index)
             yield from (naming for naming in named if naming[1] == best)
         around = self._around.get(run)

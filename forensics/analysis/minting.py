@@ -112,6 +112,7 @@ class Minting:
         """Look at the scalars of a structured result that may be values of their own: what a key names, or opaque text.
         Returns the runs that they take up, which are no values.
         """
+        small = self._small
         taken: set[bytes] = set()
         values: set[str] = set()
         for leaf in leaves:
@@ -121,9 +122,9 @@ class Minting:
             if isinstance(item, int):
                 if key is not None:
                     self._number(origin, leaf, item, taken)
-            elif " " in item or item in values or len(item) > _LONGEST_VALUE:
+            elif " " in item or (item.isalpha() and not small) or item in values or len(item) > _LONGEST_VALUE:
                 continue
-            elif _WITH_DIGIT(item) or (self._small and self._is_named(key) and _ONE_WORD(item)):
+            elif _WITH_DIGIT(item) or (small and self._is_named(key) and _ONE_WORD(item)):
                 values.add(item)
                 self._opaque(origin, leaf, item, taken)
         return taken
@@ -134,7 +135,7 @@ class Minting:
     def _number(self, origin: Origin, leaf: Leaf, number: int, taken: set[bytes]) -> None:
         """A number counts only when its key names an id."""
         anchor = b"%d" % number
-        if anchor not in taken and self._is_named(leaf[2]) and self.is_new(anchor, origin.step):
+        if self._is_named(leaf[2]) and anchor not in taken and self.is_new(anchor, origin.step):
             self._add(origin, str(number), "number", pointer_of(leaf[0], leaf[1]), anchor)
         taken.add(anchor)
 
