@@ -7,6 +7,7 @@ extra `ray`: imported only where this engine is asked for.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import pkgutil
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
@@ -16,13 +17,15 @@ os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read on import: an audi
 import ray
 import ray.exceptions
 
-from forensics.corpus.engines import PATIENCE, Engine, processors
+from forensics.corpus.engines import Engine, processors
 from forensics.corpus.reach import VERSION, agreed, deserted, reached, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from multiprocessing.connection import Connection
 
 _LOCAL, _AUTO = "local", "auto"  # what Ray itself calls a cluster of this machine: one to start, one that runs
+BEGINS_WITHIN = 60.0  # seconds, in which Ray is imported, joins a cluster and runs one task
 _OBJECTS = 100 << 20  # bytes; batches and answers are small, and Ray would take a third of the memory for them
 _QUIET = {"log_to_driver": False, "logging_level": "ERROR"}
 _LOST = (
@@ -37,58 +40,82 @@ _LOST = (
 
 
 def ray_engine(address: str | None = None, workers: int | None = None) -> Engine:
-    """The cluster at this address (`HOST:PORT` of its head, `ray://HOST:PORT`, `auto`), or `workers` processes on this
-    machine.
+    """The cluster at this address (`HOST:PORT` of its head, `auto`), or `workers` processes on this machine.
 
     Of a cluster elsewhere, `workers` is how many are kept busy (None: as many as it has processors now). Raises
     EngineUnavailableError where no cluster answers, and ConfigurationError where one has another version.
     """
-    if address in (None, _LOCAL):
+    if address is None or address == _LOCAL:
         return Engine("ray", _here, workers or processors(), _LOST, check=_check)
-    with _there(address) as cluster:
-        found = cluster.workers()
-        cluster.compare()
-    return Engine("ray", lambda _: _there(address), workers or found, _LOST, elsewhere=True, check=_check)
+    if address != _AUTO:
+        reached(address, "--address")
+    found, version = _said(address) if ray.is_initialized() else _said_aside(address)
+    if found < 1:
+        raise deserted(address)
+    agreed({f"the cluster at {address}": version})
+    return Engine("ray", lambda _: _Tasks(address), workers or found, _LOST, elsewhere=True, check=_check)
 
 
 def _here(workers: int) -> _Tasks:
     return _Tasks(_LOCAL, num_cpus=workers, object_store_memory=_OBJECTS, include_dashboard=False)
 
 
-def _there(address: str) -> _Tasks:
-    if address != _AUTO:
-        reached(address, "--address")
-    return _Tasks(address)
+def _said_aside(address: str) -> tuple[int, str | None]:
+    """What `_said` says, in a process of its own that can be ended: Ray asks for a quarter of an hour whoever says
+    nothing, and tells of it on standard error. Raises EngineUnavailableError where it says nothing for a while.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    asking = context.Process(target=_say, args=(address, theirs), daemon=True)
+    asking.start()
+    theirs.close()
+    try:
+        said: tuple[int, str | None] = ours.recv() if ours.poll(BEGINS_WITHIN) else (0, "")
+    except EOFError:
+        raise silent(address, "no Ray, or one that wants a token (RAY_AUTH_MODE)") from None
+    finally:
+        asking.kill()
+        asking.join()
+    if said == (0, ""):
+        raise silent(address, f"nothing was said in {BEGINS_WITHIN:.0f} s")
+    return said
+
+
+def _say(address: str, there: Connection) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    there.send(_said(address))
+
+
+def _said(address: str) -> tuple[int, str | None]:
+    """How many processors a cluster has, and which version of this program (None: it has none)."""
+    with _Tasks(address) as cluster:
+        there = cluster.workers()
+        return there, cluster.version() if there else None
 
 
 class _Tasks(Executor):
     """What this process runs on Ray. A process has one Ray: one that was begun before is used, and not ended."""
 
     def __init__(self, address: str, **more: Any) -> None:
-        self._address = address
+        self.address = address
         self._ours = not ray.is_initialized()
         if self._ours:
             try:
                 ray.init(address=address, **_QUIET, **more)
-            except (OSError, RuntimeError, ValueError) as error:
-                raise silent(address, type(error).__name__) from None
+            except Exception as error:  # noqa: BLE001 - Ray raises just that where a node does not start in its time
+                ray.shutdown()
+                raise silent(address, f"Ray did not begin ({type(error).__name__})") from None
 
     def workers(self) -> int:
-        """How many batches it can do at once. Raises EngineUnavailableError where there is no processor for one."""
-        there = int(ray.cluster_resources().get("CPU", 0))
-        if there < 1:
-            raise deserted(self._address)
-        return there
+        """How many batches it can do at once."""
+        return int(ray.cluster_resources().get("CPU", 0))
 
-    def compare(self) -> None:
-        """Raise ConfigurationError where the worker that answers has another version of this program, or none."""
+    def version(self) -> str | None:
+        """The version of this program that a worker has (None: none)."""
         try:
-            found = self.submit(pkgutil.resolve_name, VERSION).result(PATIENCE)
-        except TimeoutError:
-            raise deserted(self._address) from None
-        except ray.exceptions.RayTaskError as error:
-            found = error
-        agreed({f"the cluster at {self._address}": found})
+            return str(self.submit(pkgutil.resolve_name, VERSION).result())
+        except ray.exceptions.RayTaskError:
+            return None
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Make a task of it. Raises BrokenExecutor where Ray is gone."""
@@ -106,5 +133,5 @@ class _Tasks(Executor):
 
 
 def _check(executor: Executor) -> None:
-    if isinstance(executor, _Tasks):
-        executor.workers()
+    if isinstance(executor, _Tasks) and executor.workers() < 1:
+        raise deserted(executor.address)
