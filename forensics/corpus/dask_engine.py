@@ -14,8 +14,8 @@ import pkgutil
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from dask import config
 from distributed import Client, LocalCluster
-from distributed.client import ClosedClientError
 from distributed.core import connect
 from distributed.scheduler import KilledWorker
 from distributed.security import Security
@@ -24,9 +24,10 @@ from forensics.corpus.engines import PATIENCE, Engine, processors
 from forensics.corpus.reach import ANSWERS_WITHIN, VERSION, agreed, deserted, reached, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _LOOPBACK = "127.0.0.1"
+_BACK_WITHIN = 60.0  # seconds, in which a worker that died is begun again, also where there is much to do
 _LOST = (BrokenExecutor, CancelledError, KilledWorker)
 
 
@@ -39,7 +40,7 @@ def dask_engine(scheduler: str | None = None, workers: int | None = None) -> Eng
     if scheduler is None:
         return Engine("dask", _here, workers or processors(), _LOST, check=_check)
     with _there(scheduler) as cluster:
-        found = cluster.workers()
+        found = cluster.workers(PATIENCE)
         cluster.compare()
     return Engine("dask", lambda _: _there(scheduler), workers or found, _LOST, elsewhere=True, check=_check)
 
@@ -51,19 +52,24 @@ def _here(workers: int) -> _Cluster:
         return _Cluster(client, local.scheduler_address, made.pop_all())
 
 
-def local_cluster(workers: int) -> LocalCluster:
+@contextlib.contextmanager
+def local_cluster(workers: int) -> Iterator[LocalCluster]:
     """Processes of this machine under a scheduler, all on loopback: without a page to look at them, and its server of
-    HTTP, which it starts all the same, at any free port.
+    HTTP, which it starts all the same, at any free port. One that dies is begun again however long that takes.
     """
-    return LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        processes=True,
-        host=_LOOPBACK,
-        dashboard_address=f"{_LOOPBACK}:0",
-        scheduler_kwargs={"dashboard": False},
-        silence_logs=logging.CRITICAL,
-    )
+    with (
+        config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"}),
+        LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            host=_LOOPBACK,
+            dashboard_address=f"{_LOOPBACK}:0",
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=logging.CRITICAL,
+        ) as local,
+    ):
+        yield local
 
 
 def _there(scheduler: str) -> _Cluster:
@@ -92,12 +98,12 @@ class _Cluster(Executor):
         self._client, self._address, self._ending = client, address, ending
         self._inner = client.get_executor(pure=False)  # the same batch in another run is another task
 
-    def workers(self) -> int:
-        """How many processes work there. Raises EngineUnavailableError where there is none for a while, or where the
-        scheduler is gone.
+    def workers(self, within: float) -> int:
+        """How many processes work there. Raises EngineUnavailableError where there is none for so many seconds, or
+        where the scheduler is gone.
         """
         try:
-            self._client.wait_for_workers(1, timeout=PATIENCE)
+            self._client.wait_for_workers(1, timeout=within)
             return len(self._client.scheduler_info(n_workers=-1)["workers"])
         except TimeoutError:
             raise (deserted(self._address) if self._connected() else silent(self._address, "it is gone")) from None
@@ -119,13 +125,13 @@ class _Cluster(Executor):
             raise BrokenExecutor("the connection to the scheduler was lost")
         try:
             future: Future[Any] = self._inner.submit(fn, *args, **kwargs)
-        except ClosedClientError as error:
+        except Exception as error:  # its releases raise several kinds where it is closed meanwhile
             raise BrokenExecutor("the connection to the scheduler was lost") from error
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002 - the signature of an executor
         """Give up what is not done, and leave."""
-        with self._ending, contextlib.suppress(ClosedClientError):
+        with self._ending, contextlib.suppress(Exception):  # it can't tell a scheduler that is gone
             self._inner.shutdown(wait=False)
 
     def _connected(self) -> bool:
@@ -134,4 +140,4 @@ class _Cluster(Executor):
 
 def _check(executor: Executor) -> None:
     if isinstance(executor, _Cluster):
-        executor.workers()
+        executor.workers(_BACK_WITHIN)

@@ -68,17 +68,21 @@ class _Through(Executor):
     """An executor that has each batch go through another function first, in the worker."""
 
     def __init__(self, inner: Executor, first: Callable[..., Any], *told: object) -> None:
-        self._inner, self._first, self._told = inner, first, told
+        self.inner, self._first, self._told = inner, first, told
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        return self._inner.submit(self._first, fn, *args, *self._told)
+        return self.inner.submit(self._first, fn, *args, *self._told)
 
     def shutdown(self, *args: Any, **kwargs: Any) -> None:
-        self._inner.shutdown(*args, **kwargs)
+        self.inner.shutdown(*args, **kwargs)
 
 
 def _through(engine: Engine, first: Callable[..., Any], *told: object) -> Engine:
-    return msgspec.structs.replace(engine, start=lambda count: _Through(engine.start(count), first, *told))
+    return msgspec.structs.replace(
+        engine,
+        start=lambda count: _Through(engine.start(count), first, *told),
+        check=lambda executor: engine.check(executor.inner) if isinstance(executor, _Through) else None,
+    )
 
 
 def _dies(fn: Callable[..., Any], units: Any, asked: bytes, mark: str) -> Any:
