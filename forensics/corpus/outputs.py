@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from forensics.corpus.job import Place
     from forensics.corpus.ledger import Ledger
 
-_digests = msgspec.json.Decoder(dict[str, str])
+_states = msgspec.json.Decoder(dict[str, str])
 
 
 class Outputs:
     """The files that a run writes beside its summary, of these places (as the ledger knows them, with their names) and
-    under a policy of that name; by which rules and of which results, the ledger knows.
+    under a policy of that name; by which rules and of which results, the ledger knows. That rows stand as they were
+    written is told by their size and time; a summary is read, and by its digest.
     """
 
     def __init__(self, summary: Path, ledger: Ledger, places: Iterable[Place], policy: str) -> None:
@@ -39,7 +40,7 @@ class Outputs:
         many files were trusted in this run is set right in it.
         """
         told = self._ledger.outputs(self._of)
-        if told is None or not self._as_written(_digests.decode(told)):
+        if told is None or not self._as_written(_states.decode(told)):
             return None
         document = msgspec.json.decode(self._summary.read_bytes(), type=CorpusDocument)
         if document.counts.trusted == trusted:
@@ -53,11 +54,17 @@ class Outputs:
     def keep(self, document: CorpusDocument) -> None:
         """Remember the files of a document that was just written."""
         names = [*document.rows, *document.found, self._summary.name]
-        digests = {name: sha256_of(self._summary.with_name(name)) for name in names}
-        self._ledger.wrote(self._of, msgspec.json.encode(digests))
+        self._ledger.wrote(self._of, msgspec.json.encode({name: self._state(name) for name in names}))
 
-    def _as_written(self, digests: dict[str, str]) -> bool:
+    def _as_written(self, states: dict[str, str]) -> bool:
         try:
-            return all(sha256_of(self._summary.with_name(name)) == digest for name, digest in digests.items())
+            return all(self._state(name) == state for name, state in states.items())
         except OSError:
             return False
+
+    def _state(self, name: str) -> str:
+        path = self._summary.with_name(name)
+        if path == self._summary:
+            return sha256_of(path)
+        found = path.stat()
+        return f"{found.st_size} {found.st_mtime_ns}"
