@@ -5,6 +5,7 @@ effect: that each adds to the world, or no more than that they run a text.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,7 +17,7 @@ from forensics.core.evidence import Basis
 from forensics.core.findings import Finding, finding
 from forensics.core.jsonvalue import value_of
 from forensics.core.sanitise import one_line
-from forensics.core.trace import Call, Outcome, StepKind, Trace
+from forensics.core.trace import Call, Outcome, StepKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,23 +30,8 @@ _TOOK = frozenset({Outcome.RECORDED})
 _DOUBTFUL = frozenset({Outcome.INDETERMINATE})
 _OF_THE_TOOL = frozenset({Source.DESCRIPTION, Source.SCHEMA})
 _POSSIBLE, _MAY_HAVE = "possible_duplicate_side_effect", "may have taken effect more than once"
+_VALUES = 4  # of those that the calls minted, that are shown
 _TYPED = frozenset({"chars", "keys", "keystrokes", "stdin"})
-
-
-class _Around(msgspec.Struct, frozen=True):
-    """What stands around the calls of a trace: the values that each minted, by its row, and the steps that are errors.
-    Told once for all groups, so that many groups in a long trace cost no more than one pass.
-    """
-
-    minted: dict[int, list[str]]
-    errors: list[int]
-
-
-def _around(acts: Acts) -> _Around:
-    minted: dict[int, list[str]] = {}
-    for call, value in acts.handles.minted_values():
-        minted.setdefault(call, []).append(value)
-    return _Around(minted, acts.trace.rows(StepKind.ERROR))
 
 
 def twice(acts: Acts) -> Iterator[Finding]:
@@ -58,10 +44,10 @@ def twice(acts: Acts) -> Iterator[Finding]:
         if adds[row] and call.arguments is not None and call.again_of < 0:
             groups.setdefault((call.agent, call.tool, acts.arguments[row]), []).append(row)
     several = [rows for rows in groups.values() if len(rows) > 1 and not _types_nothing(acts.trace.calls[rows[0]])]
-    around = _around(acts) if several else _Around({}, [])
+    errors = acts.trace.rows(StepKind.ERROR) if several else []
     for rows in several:
         shown = all(_shows_an_effect(acts.calls[row], acts.rules) for row in rows)
-        yield from _repeated(acts, rows, around) if shown else _run_again(acts, rows)
+        yield from _repeated(acts, rows, errors) if shown else _run_again(acts, rows)
 
 
 def _alike(numbers: Sequence[int]) -> Iterator[int]:
@@ -97,17 +83,17 @@ def _run_again(acts: Acts, rows: list[int]) -> Iterator[Finding]:
     yield finding("repeated_call", message, steps=tuple(c.step for c in calls), basis=Basis.DERIVED)
 
 
-def _repeated(acts: Acts, rows: list[int], around: _Around) -> Iterator[Finding]:
+def _repeated(acts: Acts, rows: list[int], errors: list[int]) -> Iterator[Finding]:
     calls = acts.trace.calls
     took = [r for r in rows if calls[r].outcome in _TOOK and not failed_by_its_words(calls[r])]
     doubtful = [r for r in rows if calls[r].outcome in _DOUBTFUL or is_unanswered(calls[r])]
     if len(took) > 1 and not _same_key_same_answer(acts, took):
         what = f"took effect {len(took)} times in this trace"
-        yield _twice_finding("duplicate_side_effect", acts.trace, took, what, around)
+        yield _twice_finding("duplicate_side_effect", acts, took, what, errors)
     elif took and doubtful:
-        yield _twice_finding(_POSSIBLE, acts.trace, sorted((*took, *doubtful)), _MAY_HAVE, around)
+        yield _twice_finding(_POSSIBLE, acts, sorted((*took, *doubtful)), _MAY_HAVE, errors)
     elif len(doubtful) > 1:
-        yield _twice_finding(_POSSIBLE, acts.trace, doubtful, _MAY_HAVE, around)
+        yield _twice_finding(_POSSIBLE, acts, doubtful, _MAY_HAVE, errors)
 
 
 def _same_key_same_answer(acts: Acts, rows: Sequence[int]) -> bool:
@@ -118,18 +104,18 @@ def _same_key_same_answer(acts: Acts, rows: Sequence[int]) -> bool:
     return keyed and len(answers) == 1
 
 
-def _twice_finding(code: str, trace: Trace, rows: list[int], what: str, around: _Around) -> Finding:
-    calls = [trace.calls[r] for r in rows]
-    minted = [value for row in rows for value in around.minted.get(row, ())]
-    shown = f" ({', '.join(one_line(v, 40) for v in minted[:4])})" if minted else ""
-    cause = _cause(around, calls)
+def _twice_finding(code: str, acts: Acts, rows: list[int], what: str, errors: list[int]) -> Finding:
+    calls = [acts.trace.calls[r] for r in rows]
+    minted = list(islice((value for row in rows for value in acts.handles.minted_by(row)), _VALUES))
+    shown = f" ({', '.join(one_line(v, 40) for v in minted)})" if minted else ""
+    cause = _cause(errors, calls)
     message = f"{one_line(calls[0].tool, 60)} {what} with the same arguments{shown}{cause}"
     return finding(code, message, steps=tuple(c.step for c in calls), basis=Basis.DERIVED)
 
 
-def _cause(around: _Around, calls: list[Call]) -> str:
+def _cause(errors: list[int], calls: list[Call]) -> str:
     """What stands between the two calls: an error after the effect is the retry that this kind of fault is made of."""
-    first = bisect_right(around.errors, calls[0].step)
-    if first < bisect_left(around.errors, calls[1].step):
+    first = bisect_right(errors, calls[0].step)
+    if first < bisect_left(errors, calls[1].step):
         return "; an error event stands between them, after the first had its result: a retry from the top"
     return ""

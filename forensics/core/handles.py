@@ -158,11 +158,6 @@ class Handles(Sequence[Handle]):
     def __iter__(self) -> Iterator[Handle]:
         return map(self._handle, self._order)
 
-    def minted_values(self) -> Iterator[tuple[int, str]]:
-        """Each minted value with the call that minted it, by their steps."""
-        numbers = (number for number in self._order if self._kind[number] != self._reference)
-        return ((self._call[number], self._values[number]) for number in numbers)
-
     def first_by_call(self) -> Iterator[tuple[int, int]]:
         """Each call that minted a value, with the place among the handles of the first one: by their steps."""
         told = bytearray(max(self._call, default=NOWHERE) + 1)

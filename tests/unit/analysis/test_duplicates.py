@@ -14,7 +14,6 @@ from forensics.core.handles import Handles
 from forensics.rules.engine import load_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -53,7 +52,7 @@ def test_what_was_done_twice(tmp_path: Path, tool: str, arguments: dict[str, Any
     assert codes(tmp_path, tool, arguments, ("one", "two")) == ([found] if found else [])
 
 
-def test_many_groups_walk_once_over_the_handles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_ask_only_for_the_handles_of_their_own_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "log.jsonl"
     lines = []
     for number in range(60):
@@ -64,16 +63,17 @@ def test_many_groups_walk_once_over_the_handles(tmp_path: Path, monkeypatch: pyt
         ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     (analysis,) = examine(path).analyses
-    walks: list[Handles] = []
-    whole = Handles.minted_values
+    asked: list[int] = []
+    whole = Handles.minted_by
 
-    def counted(handles: Handles) -> Iterator[tuple[int, str]]:
-        walks.append(handles)
-        return whole(handles)
+    def counted(handles: Handles, call: int) -> list[str]:
+        asked.append(call)
+        return whole(handles, call)
 
-    monkeypatch.setattr(Handles, "minted_values", counted)
+    monkeypatch.setattr(Handles, "minted_by", counted)
     trace = analysis.trace
     acts = Acts(trace, [row % 30 for row in range(60)], analysis.calls, analysis.handles, load_rules())
     found = list(twice(acts))
-    assert (len(found), walks) == (30, [analysis.handles])
+    assert len(found) == 30
+    assert sorted(asked) == list(range(60))
     assert all("m-" in one.message for one in found)

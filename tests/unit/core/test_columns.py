@@ -238,7 +238,9 @@ def test_handles_stand_in_the_order_of_their_steps_with_their_uses() -> None:
     assert handles[-1] == told[-1]
     assert list(handles.first_by_call()) == [(0, 0), (1, 2)]
     assert list(handles.carried()) == [0, 2]
-    assert list(handles.minted_values()) == [(0, "a-1"), (1, "b-2")]
+    assert handles.minted_in(range(4)) == [handles.minted_by(call) for call in range(4)] == [["a-1"], ["b-2"], [], []]
+    assert handles.minted_in(range(1, 2)) == [["b-2"]]
+    assert handles.minted_in(range(7, 9)) == [[], []]
     assert [handles.minted_by(call) for call in range(3)] == [["a-1"], ["b-2"], []]
 
 
