@@ -12,12 +12,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, overload
 
 import msgspec
 
-from forensics.analysis.causality import causal_graph, value_uses
 from forensics.analysis.content.content import look_through
 from forensics.analysis.decide import refusal
-from forensics.analysis.graph_view import to_digraph
-from forensics.analysis.graph_view import to_networkx as view
-from forensics.analysis.inventory_files import read_tools
 from forensics.analysis.listing import NOTHING_LISTED, Listing
 from forensics.analysis.run import TraceAnalysis, analyse, analyse_trace
 from forensics.analysis.witnesses import hear
@@ -249,6 +245,8 @@ def inventory(where: Where | None, index: int) -> tuple[tuple[Examined, ...], Li
     """The inventory beside the evidence, if there is one, which is an evidence itself: the one of that index."""
     if where is None:
         return (), NOTHING_LISTED
+    from forensics.analysis.inventory_files import read_tools
+
     with open_source(str(where)) as source:
         tools = read_tools(bytes(source.data), source.name, index)
         source.check_unchanged()
@@ -371,6 +369,8 @@ def graph(trace: Trace) -> CausalGraph:
 
     Its rows are those of `trace.step`; `graph.backward(row)` and `graph.forward(row)` are the slices around one.
     """
+    from forensics.analysis.causality import causal_graph, value_uses
+
     return causal_graph(trace, value_uses(_judge(trace, None).handles))
 
 
@@ -387,7 +387,10 @@ def to_networkx(trace: Trace, *, parallel: bool = True) -> nx.DiGraph[int]:
     basis. The texts are those of the evidence as it has them; `.copy()` is an ordinary graph. Some algorithms take no
     parallel edges: where not `parallel`, it is a `networkx.DiGraph`, and an edge tells all its kinds.
     """
-    return (view if parallel else to_digraph)(graph(trace), trace)
+    from forensics.analysis import graph_view
+
+    view = graph_view.to_networkx if parallel else graph_view.to_digraph
+    return view(graph(trace), trace)
 
 
 # the guard -----------------------------------------------------------------------------------------------------------

@@ -2,79 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from forensics.report.case_documents import CaseDocument, CaseRunDocument
-from forensics.report.corpus_documents import CorpusDocument
-from forensics.report.custody_documents import VerificationDocument
-from forensics.report.doctor_documents import DoctorDocument
-from forensics.report.documents import (
-    AuditDocument,
-    ClassificationDocument,
-    ComparisonDocument,
-    ExplanationDocument,
-    FormatsDocument,
-    InspectionDocument,
-    MatchingDocument,
-    PolicyCheckDocument,
-)
-from forensics.report.query_documents import QueryDocument, QuestionsDocument
-from forensics.report.rerun_documents import RerunDocument
-from forensics.report.rule_documents import (
-    CodeDocument,
-    RuleDocument,
-    RuleLintsDocument,
-    RuleListDocument,
-    RuleTestsDocument,
-)
-from forensics.report.terminal_audit import audit
-from forensics.report.terminal_cases import case, case_run
-from forensics.report.terminal_classes import classification
-from forensics.report.terminal_comparison import comparison
-from forensics.report.terminal_corpus import corpus
-from forensics.report.terminal_custody import verification
-from forensics.report.terminal_doctor import doctor
-from forensics.report.terminal_explain import explanation
-from forensics.report.terminal_inspect import inspection
-from forensics.report.terminal_matching import matching
 from forensics.report.terminal_page import Page
-from forensics.report.terminal_query import query, questions
-from forensics.report.terminal_rerun import rerun
-from forensics.report.terminal_rules import code, rule, rule_lints, rule_list, rule_tests
-from forensics.report.terminal_tables import formats, policy_check
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from forensics.report.terminal_page import Line
 
-_LAYOUTS: dict[type, Callable[[Page, Any], None]] = {
-    AuditDocument: audit,
-    InspectionDocument: inspection,
-    ClassificationDocument: classification,
-    ExplanationDocument: explanation,
-    MatchingDocument: matching,
-    ComparisonDocument: comparison,
-    RerunDocument: rerun,
-    VerificationDocument: verification,
-    CorpusDocument: corpus,
-    QueryDocument: query,
-    QuestionsDocument: questions,
-    FormatsDocument: formats,
-    DoctorDocument: doctor,
-    PolicyCheckDocument: policy_check,
-    RuleListDocument: rule_list,
-    RuleDocument: rule,
-    CodeDocument: code,
-    RuleLintsDocument: rule_lints,
-    RuleTestsDocument: rule_tests,
-    CaseDocument: case,
-    CaseRunDocument: case_run,
+LAYOUTS = {
+    "AuditDocument": ("terminal_audit", "audit"),
+    "InspectionDocument": ("terminal_inspect", "inspection"),
+    "ClassificationDocument": ("terminal_classes", "classification"),
+    "ExplanationDocument": ("terminal_explain", "explanation"),
+    "MatchingDocument": ("terminal_matching", "matching"),
+    "ComparisonDocument": ("terminal_comparison", "comparison"),
+    "RerunDocument": ("terminal_rerun", "rerun"),
+    "VerificationDocument": ("terminal_custody", "verification"),
+    "CorpusDocument": ("terminal_corpus", "corpus"),
+    "QueryDocument": ("terminal_query", "query"),
+    "QuestionsDocument": ("terminal_query", "questions"),
+    "FormatsDocument": ("terminal_tables", "formats"),
+    "DoctorDocument": ("terminal_doctor", "doctor"),
+    "PolicyCheckDocument": ("terminal_tables", "policy_check"),
+    "RuleListDocument": ("terminal_rules", "rule_list"),
+    "RuleDocument": ("terminal_rules", "rule"),
+    "CodeDocument": ("terminal_rules", "code"),
+    "RuleLintsDocument": ("terminal_rules", "rule_lints"),
+    "RuleTestsDocument": ("terminal_rules", "rule_tests"),
+    "CaseDocument": ("terminal_cases", "case"),
+    "CaseRunDocument": ("terminal_cases", "case_run"),
 }
+"""By the type of a document, the module and the function that lay it out: a command imports those of its document."""
 
 
 def lines_of(document: object, *, width: int = 80, detail: int = 0) -> list[Line]:
     """The document as lines. `width` is in cells; `detail` -1 shows the verdicts alone, 1 and more shows more."""
+    module, layout = LAYOUTS[type(document).__name__]
     page = Page(width, detail)
-    _LAYOUTS[type(document)](page, document)
+    getattr(import_module(f"forensics.report.{module}"), layout)(page, document)
     return page.lines
