@@ -15,6 +15,7 @@ from forensics.analysis.run import TraceAnalysis, analyse
 from forensics.api import Options, inventory, one_evidence, one_trace, read, without_cycle_collection
 from forensics.compare.comparison import Comparison, Result, compare
 from forensics.compare.events import CALL, OUTPUT
+from forensics.compare.notes import Untold
 from forensics.core.evidence import Severity
 from forensics.core.findings import Finding
 from forensics.core.jsonvalue import raw
@@ -252,7 +253,7 @@ def _compared(prepared: Prepared, done: Rerun) -> Replayed:
     analysis = analyse(done.reading, prepared.rules, prepared.policy)[0]
     kinds = _kinds(done)
     outputs = _outputs(done, prepared.analysis.trace) if kinds == _CALLS else None
-    comparison = compare(prepared.analysis, analysis, prepared.rules, kinds, outputs)
+    comparison = _unless_cut(compare(prepared.analysis, analysis, prepared.rules, kinds, outputs), done)
     return Replayed(
         prepared=prepared,
         rerun=done,
@@ -271,6 +272,16 @@ def _kinds(done: Rerun) -> frozenset[str] | None:
         return None
     asked = any(isinstance(entry, (Turned, Told)) for entry in done.log)
     return _PORTS if asked else _CALLS
+
+
+def _unless_cut(compared: Comparison, done: Rerun) -> Comparison:
+    """A rerun that was stopped is not the recorded run, however alike both are up to there: what it would have done is
+    not known.
+    """
+    if done.stopped is None or compared.result in {Result.DIVERGED, Result.NOT_COMPARABLE}:
+        return compared
+    rest = Untold("what the rerun does in the end", f"it was stopped there ({done.stopped.code})")
+    return msgspec.structs.replace(compared, result=Result.NOT_COMPARABLE, not_compared=(*compared.not_compared, rest))
 
 
 def _outputs(done: Rerun, recorded: Trace) -> tuple[Payload, Payload] | None:

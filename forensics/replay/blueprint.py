@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _SETTINGS = ("provider", "model", "base_url", "temperature", "max_tokens", "tool_choice", "seed", "top_p", "stop")
 _ACTED = frozenset({"mask", "override", "reask", "redact"})
 _NAMED = 5
+_FINAL = "final output"  # the name of the step in which a format repeats a run's answer
 
 
 class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +72,7 @@ def rebuild(trace: Trace, script: Script, plan: Plan, forks_at: int = 0) -> Rebu
         most=most if isinstance(most := config.get("max_iterations"), int) else None,
         free=plan.mode is not Mode.RECORDED,
         ends_with_calls=bool(script.turns and script.turns[-1].calls) and trace.ended_normally is True,
+        answers_with_result=any(trace.strings[trace.name[row]] == _FINAL for row in trace.rows(StepKind.OTHER)),
     )
     given = inputs[0] if inputs else _value(None if setup is None else setup.input)
     blueprint = modified(blueprint, plan.modifications, forks_at)

@@ -48,7 +48,7 @@ class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
     """An agent as its trace tells it. `before` has an entry for each recorded turn and one for what came after the
     last; `settings` and `tools` are those of its model, `guarded` the positions at which guardrails stand, and `most`
     is the number of turns that it may take for one input. `free` says that the model is really asked, so that the turns
-    of the record need not be those of the rerun.
+    of the record need not be those of the rerun. An agent that `ends_with_calls` may answer with the last result.
     """
 
     agent: str
@@ -59,6 +59,7 @@ class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
     most: int | None = None
     free: bool = False
     ends_with_calls: bool = False
+    answers_with_result: bool = False
     fork: Fork | None = None
 
 
@@ -115,7 +116,7 @@ class _Loop:
                 self._guard("output", answer.text)
                 return answer.text
             if self.blueprint.ends_with_calls and self.turn == len(self.blueprint.before) - 1:
-                return given[-1]
+                return given[-1] if self.blueprint.answers_with_result else None
 
     def _prepare(self) -> None:
         """What stands before the next turn."""

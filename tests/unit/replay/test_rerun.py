@@ -530,3 +530,20 @@ def test_the_answer_of_an_agent_without_a_model_counts(
     assert document.compared == (["call"] if answer is None else ["call", "output"])
     first = document.comparison.first_divergence
     assert first is None if result == "identical" else first is not None and first.kind == "output"
+
+
+def test_a_rerun_that_was_stopped_is_never_identical(
+    rerun: Callable[..., Replayed], of_messages: Callable[..., Path]
+) -> None:
+    """Here it does all that was recorded and then asks for more, which is no event of a run."""
+
+    def agent(ports: Any) -> Any:
+        while True:
+            for call in ports.model.ask().calls:
+                ports.tools.call(call.name, call.arguments)
+
+    document = rerun(agent, evidence=of_messages(("check", {}, {"ok": True}))).document()
+    assert document.stopped is not None
+    assert document.comparison is not None
+    assert document.comparison.result == "not_comparable"
+    assert "stopped there (replay_miss)" in document.comparison.not_compared[-1].why
