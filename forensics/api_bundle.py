@@ -16,7 +16,7 @@ from forensics.custody.bundle import sealed
 from forensics.custody.statement import MANIFEST, Custody, Input
 from forensics.errors import EvidenceError, ReportError
 from forensics.formats.places import named_places
-from forensics.formats.shared.remote import is_url
+from forensics.formats.shared.remote import is_url, public
 from forensics.formats.shared.source import STDIN
 from forensics.report.incident.forms import FORMS
 from forensics.report.jsonout import json_bytes
@@ -45,7 +45,9 @@ _NAMES = {
 
 
 class Commission(msgspec.Struct, frozen=True, kw_only=True):
-    """How a bundle came to be: the command as it was given, when it began (UTC), and the private key to sign with."""
+    """How a bundle came to be: the command as it was given (its URLs without what they may hide), when it began (UTC),
+    and the private key to sign with.
+    """
 
     command: tuple[str, ...]
     started: datetime.datetime
@@ -87,9 +89,10 @@ def _custody(
     evidence: Sequence[Where], examination: Examination, audit: AuditDocument, commission: Commission
 ) -> Custody:
     counts = {name: held for name, held in msgspec.to_builtins(audit.counts).items() if isinstance(held, int)}
+    command = tuple(public(one) if is_url(one) else one for one in commission.command)
     return Custody(
         tool={"name": audit.tool.name, "version": audit.tool.version},
-        command=tuple(map(visible, examination.shown(commission.command, commission.command))),
+        command=tuple(map(visible, examination.shown(command, command))),
         started=_utc(commission.started),
         inputs=examination.shown(_inputs(evidence, examination)),
         finished=_utc(datetime.datetime.now(datetime.UTC)),

@@ -39,3 +39,18 @@ def test_a_name_that_holds_a_credential_is_hidden_and_its_file_hashed_again_all_
     [said] = json.loads(manifest)["predicate"]["inputs"]
     assert said["sha256_after"] == said["sha256"]
     assert secret.encode() not in manifest
+
+
+def test_what_a_url_hides_is_no_part_of_the_command(tmp_path: Path) -> None:
+    fsspec = pytest.importorskip("fsspec", reason="the extra urls is not installed")
+    system = fsspec.filesystem("memory")
+    system.pipe({"/bundled/pager.json": (ROOT / "samples" / "pager.json").read_bytes()})
+    url = "memory://bundled/pager.json"
+    examination = examine(url)
+    given = ("forensics", "report", f"https://me:s3cr3t@host{url[8:]}?sig=s3cr3t", "--bundle", "b")
+    commission = Commission(command=given, started=_COMMISSION.started)
+    write_bundle(tmp_path / "b", [url], examination, examination.report(), commission)
+    system.store.clear()
+    manifest = (tmp_path / "b" / "manifest.intoto.json").read_bytes()
+    assert b"s3cr3t" not in manifest
+    assert json.loads(manifest)["predicate"]["command"][2].startswith("https://host/")
