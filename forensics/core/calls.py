@@ -89,7 +89,7 @@ _DEPTH = len(_KINDS)
 _BESIDE = -2  # this and below: a record that is no step, by its number
 _BESIDE_WIDTH = 4  # numbers of such a record: its payload, place, pointer and step
 _TIMES = 2  # start and end
-_AT_ONCE = 512  # calls that are looked at together
+_AT_ONCE = 256  # calls that are looked at together
 _HELD = 1 << 20  # bytes of their payloads
 _SIZED = 4096
 

@@ -189,7 +189,7 @@ def test_calls_with_long_payloads_are_looked_at_in_smaller_parts() -> None:
             build.trace.calls[row].returned = Witness(long, spot.place, "")
     build.trace.close()
     parts = list(build.trace.calls.parts())
-    assert [part.start for part in parts] == [0, 512, 600, 601, 602, 1114, 1500, 1501]
+    assert [part.start for part in parts] == [0, 256, 512, 600, 601, 602, 858, 1114, 1370, 1500, 1501, 1757]
     assert [row for part in parts for row in part] == list(range(2_000))
 
 
