@@ -29,7 +29,6 @@ ROW_LIMIT = 1 << ROW_BITS
 
 _WORD_BITS = 32
 _ROW, _WORD, _KEY = ROW_LIMIT - 1, (1 << _WORD_BITS) - 1, (1 << 64) - 1
-_EDGE = _KEY - (1 << BASIS_BITS) + 1  # all of a key but its basis
 _MARK = 1 << 30  # in the upper half of every key: the exponent of a normal double
 _BELOW, _ABOVE = (0, 1) if sys.byteorder == "little" else (1, 0)  # the halves of a key, as words
 _BLOCK = 1 << 15  # words: 128 KiB, so that a block stays near the processor
@@ -78,18 +77,11 @@ def turned(keys: array[int]) -> array[int]:
     return _joined(ends, _column((each, row << CODE_BITS | word & each(CODE)) for each, row, word in both))
 
 
-def points_forward(keys: array[int]) -> bool:
-    """Whether the target of every edge is a later row than its source."""
-    both = _blocks(sources_of(keys), words_of(keys))
-    return all(_is_below(row, word >> CODE_BITS & each(_ROW), each, _WORD) for each, row, word in both)
-
-
 # order ---------------------------------------------------------------------------------------------------------------
 
 
 def in_order(keys: array[int]) -> array[int]:
-    """The keys sorted; of those that differ in basis alone, the strongest (the smallest) is kept. `keys` lose the order
-    that they had.
+    """The keys sorted. `keys` lose the order that they had.
 
     As one list they would take four times their memory. So they are sorted in runs, where they stand, and the runs are
     merged range by range, as one sorts what does not fit into memory (Knuth, "Sorting and Searching", 5.4).
@@ -101,7 +93,14 @@ def in_order(keys: array[int]) -> array[int]:
     found = array("Q")
     for part in _ranges(keys, doubles):
         found.frombytes(array("d", sorted(part)).tobytes())
-    return found if _rises(found, _EDGE) else _distinct(found)
+    return found
+
+
+def distinct(keys: array[int]) -> array[int]:
+    """Of sorted keys that differ in basis alone, the strongest (the smallest)."""
+    if _rises(keys, BASIS_BITS):
+        return keys
+    return array("Q", (next(same) for _, same in groupby(keys, lambda key: key >> BASIS_BITS)))
 
 
 def _ranges(runs: array[int], doubles: memoryview[float]) -> Iterator[list[float]]:
@@ -117,14 +116,16 @@ def _ranges(runs: array[int], doubles: memoryview[float]) -> Iterator[list[float
         yield part
 
 
-def _rises(keys: array[int], bits: int = _KEY) -> bool:
-    """Whether each key is above the one before it, in these bits."""
-    pairs = _blocks(memoryview(keys)[:-1], memoryview(keys)[1:])
-    return all(_is_below(before & each(bits), after & each(bits), each, _KEY) for each, before, after in pairs)
-
-
-def _distinct(keys: array[int]) -> array[int]:
-    return array("Q", (next(same) for _, same in groupby(keys, lambda key: key >> BASIS_BITS)))
+def _rises(keys: array[int], but: int = 0) -> bool:
+    """Whether each key is above the one before it, with so many of their last bits aside."""
+    view, least = memoryview(keys), 1 << but
+    pairs = _blocks(view[:-1], view[1:])
+    if not but:
+        return all(_is_below(before, after, each, _KEY) for each, before, after in pairs)
+    return all(
+        _is_below(before & each(_KEY - least + 1), after & each(_KEY - least + 1), each, _KEY)
+        for each, before, after in pairs
+    )
 
 
 # lanes ---------------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from enum import IntEnum
+from functools import cached_property
 from graphlib import CycleError
 from heapq import heapify, heappop, heappush
 from itertools import accumulate, pairwise
@@ -21,10 +22,10 @@ from forensics.core.edge_keys import (
     CODE,
     CODE_BITS,
     ROW_LIMIT,
+    distinct,
     in_order,
     key_of,
     keys_of,
-    points_forward,
     sources_of,
     turned,
     words_of,
@@ -134,10 +135,11 @@ class GraphBuilder:
         if node_count > ROW_LIMIT:
             raise LimitExceededError(f"a graph has at most {ROW_LIMIT} rows, and the trace has {node_count} steps")
         collected, self._keys = self._keys, array("Q")
-        rows_are_ordered = points_forward(collected)
-        incoming = _adjacency(in_order(turned(collected)), node_count)
-        outgoing = _adjacency(in_order(collected), node_count)
-        return CausalGraph(outgoing, incoming, rows_are_ordered=rows_are_ordered)
+        keys = distinct(in_order(collected[:]))
+        outgoing = _adjacency(keys, node_count)
+        if len(keys) == len(collected):
+            keys = collected  # as they were added, they are in order in more ways than one
+        return CausalGraph(outgoing, _adjacency(in_order(turned(keys)), node_count))
 
 
 def _adjacency(keys: array[int], node_count: int) -> Adjacency:
@@ -158,12 +160,15 @@ class CausalGraph:
     a row raises IndexError for one that the graph does not have.
     """
 
-    __slots__ = ("incoming", "outgoing", "rows_are_ordered")
-
-    def __init__(self, outgoing: Adjacency, incoming: Adjacency, *, rows_are_ordered: bool) -> None:
+    def __init__(self, outgoing: Adjacency, incoming: Adjacency) -> None:
         self.outgoing = outgoing
         self.incoming = incoming
-        self.rows_are_ordered = rows_are_ordered
+
+    @cached_property
+    def rows_are_ordered(self) -> bool:
+        """Whether every edge goes from an earlier to a later row: the last word of a row names its greatest cause."""
+        ends = enumerate(pairwise(self.incoming.offsets))
+        return all(start == end or far_end(self.incoming.words[end - 1]) < row for row, (start, end) in ends)
 
     @property
     def node_count(self) -> int:
