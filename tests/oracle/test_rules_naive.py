@@ -68,7 +68,7 @@ def resolve(value: object, tokens: list[str]) -> Iterator[object]:
     elif isinstance(value, list) and re.fullmatch("[0-9]+", token) and int(token) < len(value):
         inside = [value[int(token)]]
     else:
-        yield NOTHING
+        yield from () if "*" in tokens else (NOTHING,)  # of what is not there, no member is missing
         return
     for one in inside:
         yield from resolve(one, tokens[1:])
@@ -218,6 +218,14 @@ def test_what_an_index_skips_does_not_hold(condition: Condition, subject: dict[s
     needed, there = needed_keys(condition, "arguments"), subject["arguments"]
     keys = {" ".join(split_words(key)) for key in there} if isinstance(there, dict) else set()
     assert needed is None or not needed.isdisjoint(keys) or isinstance(there, list)
+
+
+@pytest.mark.parametrize(
+    ("schema", "wanted"), [(None, False), ({}, False), ({"anyOf": []}, False), ({"anyOf": [{}]}, True)]
+)
+def test_a_star_means_members_and_where_there_is_none_none_is_missing(schema: object, wanted: bool) -> None:  # noqa: FBT001
+    condition, subject = Condition(at="/input_schema/anyOf/*", present=False), {"input_schema": schema}
+    assert (compile_condition(condition)(subject), holds(condition, subject)) == (wanted, wanted)
 
 
 @given(st.lists(about_tools, max_size=6), st.lists(tools, min_size=1, max_size=4))
