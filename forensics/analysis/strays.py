@@ -83,7 +83,7 @@ class Strays:
     def _may_be_whole(self) -> bool:
         """Whether what the model was shown is all there, as far as the trace says so of itself."""
         trace = self._trace
-        if any(gap.hides for gap in trace.gaps) or trace.silent_turns or trace.shows_media:
+        if any(gap.hides for gap in trace.gaps) or trace.silent_turns or trace.media:
             return False
         if StepKind.SYSTEM not in trace.kind:
             return False

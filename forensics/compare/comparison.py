@@ -49,6 +49,7 @@ _CAUSES = {
 """What an event of each kind comes from; every other kind comes from outside the run."""
 _KINDS = {MODEL: Kind.MODEL_OUTPUT, OUTPUT: Kind.OUTPUT, "tool_result": Kind.RESULT}
 _WORDS = {MODEL: "what the model said", OUTPUT: "the final output", CALL: "a call"}
+_MEDIA = "the pictures, sounds and files in a message"
 _SHOWN = 80
 _SIDES = ("left", "right")
 
@@ -220,9 +221,17 @@ class _Walk:
             self.notes.untold(_words(MODEL), "it was not captured", left.step, right.step)
             return
         parting = self.comparer.parting(said(left.payload), said(right.payload))
+        kind = _KINDS.get(left.kind, Kind.INPUT)
         if parting is not None:
-            kind = _KINDS.get(left.kind, Kind.INPUT)
             yield Found(self._divergence(row, kind, *shown(parting.first), parting.first.pointer))
+        media = [trace.media.get(event.step, ()) for trace, event in zip(self.traces, (left, right), strict=True)]
+        if media[0] == media[1] or self.kinds is not None:  # what a rerun through ports is asked holds no media
+            return
+        if self.loose:
+            self.notes.untold(_MEDIA, "each format writes them in its own way", left.step, right.step)
+            return
+        both = (short_json([f"sha256:{one}" for one in several]) if several else None for several in media)
+        yield Found(msgspec.structs.replace(self._divergence(row, kind, *both), what=_MEDIA))
 
     def _alone(self, row: Row) -> Iterator[Found]:
         side = 0 if row.right is None else 1

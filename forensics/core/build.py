@@ -65,7 +65,6 @@ class TraceBuilder(StretchBuilder):
         if seen is not None:
             return seen
         place = _spot_of(message, spot)
-        self.trace.shows_media = self.trace.shows_media or message.media
         if message.says_model and original:
             return Known(message.key, self._say(lane, message, place))
         if message.says_model:
@@ -84,12 +83,19 @@ class TraceBuilder(StretchBuilder):
         return turn
 
     def _say(self, lane: Lane, message: Message, spot: Spot, model: str = "") -> int:
+        self._note_media(message)
         turn = self.turn(lane, spot, text=message.text, model=model)
         for part in message.calls:
             self._ask(lane, turn, part, spot)
         for part in message.results:
             self._show_part(lane, part, spot)
         return turn
+
+    def _note_media(self, message: Message) -> None:
+        """What the message of the next step holds beside its text."""
+        if message.media:
+            media, step = self.trace.media, len(self.trace)
+            media[step] = (*media.get(step, ()), *message.media)
 
     def _ask(self, lane: Lane, turn: int, part: Part, spot: Spot) -> None:
         self.request(
@@ -122,6 +128,7 @@ class TraceBuilder(StretchBuilder):
         """A message that is not the model's: results first to their calls, the rest as a step of its role."""
         for part in message.results:
             self._show_part(lane, part, spot)
+        self._note_media(message)
         if message.text is not None or not message.results:
             self.step(message.step_kind, spot, name=message.name, agent=lane.agent, payload=message.text)
 

@@ -50,7 +50,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
     `item` marks one item of a Responses list, of which several make one turn; `place` is the message's own place in
     the evidence where the reader knows it, and `pointer` still starts at the root of its record. `doubts` are what in
-    it was not understood and may hide something; `media` says that it holds pictures, sound or files: no text.
+    it was not understood and may hide something; `media` are the digests of the pictures, sounds and files in it.
     """
 
     role: str
@@ -64,7 +64,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     item: bool = False
     place: int = NOWHERE
     doubts: tuple[Doubt, ...] = ()
-    media: bool = False
+    media: tuple[str, ...] = ()
 
     @property
     def says_model(self) -> bool:

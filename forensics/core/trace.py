@@ -82,7 +82,7 @@ class Trace:
     records, the calls among them, share a recorded id; `earlier_turns` are those of which only the first prompt of a
     run tells, as what was said before it. `setups` are the records of how its agents were set up, `judges` the lanes in
     which guardrails asked a model, `tokens` those that its model read and wrote, where its own record counts them;
-    `shows_media` says that a message held what is no text.
+    `media` are the digests of the pictures, sounds and files that a message held, by the first step of the message.
     """
 
     def __init__(self, trace_id: str, places: Places, format_name: str) -> None:
@@ -103,7 +103,7 @@ class Trace:
         self.evidence_sha256 = ""
         self.records_calls = True
         self.also_in: tuple[str, ...] = ()
-        self.shows_media = False
+        self.media: dict[int, tuple[str, ...]] = {}
         self.rerun_of: str | None = None
         self.rerun_basis: Basis = Basis.RECORDED
         self.started = NOWHERE

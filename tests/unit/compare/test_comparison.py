@@ -14,6 +14,7 @@ from forensics.errors import ConfigurationError
 from tests.unit.compare.conftest import chat
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.unit.compare.conftest import Call, Runs
@@ -147,6 +148,54 @@ def test_another_question_is_an_input_difference(runs: Runs) -> None:
 
 
 # what can not be compared --------------------------------------------------------------------------------------------
+
+
+def openai_image(url: str) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def anthropic_image(data: str, **more: object) -> dict[str, Any]:
+    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}, **more}
+
+
+def gemini_image(data: str) -> dict[str, Any]:
+    return {"inlineData": {"mimeType": "image/png", "data": data}}
+
+
+@pytest.mark.parametrize("image", [openai_image, anthropic_image])
+@pytest.mark.parametrize("words", [[{"type": "text", "text": "what is this?"}], []])
+def test_another_picture_is_another_question(
+    runs: Runs, image: Callable[[str], dict[str, Any]], words: list[dict[str, Any]]
+) -> None:
+    def asked(data: str) -> dict[str, Any]:
+        run = chat(("a cat", []))
+        run["messages"][0]["content"] = [*words, image(data)]
+        return run
+
+    assert runs(asked("QUFB"), asked("QUFB")).comparison.result == "identical"
+    found = runs(asked("QUFB"), asked("QkJC")).comparison
+    assert (found.result, found.first.what, found.first.cause) == (
+        "diverged",
+        "the pictures, sounds and files in a message",
+        "input_difference",
+    )
+    assert runs(asked("QUFB"), chat(("a cat", []), user="what is this?")).comparison.result == "diverged"
+
+
+def test_another_picture_among_the_parts_of_gemini_is_another_question(runs: Runs) -> None:
+    def asked(data: str) -> dict[str, Any]:
+        question = {"role": "user", "parts": [{"text": "what is this?"}, gemini_image(data)]}
+        return {"contents": [question, {"role": "model", "parts": [{"text": "a cat"}]}]}
+
+    assert runs(asked("QUFB"), asked("QUFB")).comparison.result == "identical"
+    assert runs(asked("QUFB"), asked("QkJC")).comparison.result == "diverged"
+
+
+def test_where_a_prompt_may_be_cached_is_no_part_of_a_picture(runs: Runs) -> None:
+    plain, cached = chat(("a cat", [])), chat(("a cat", []))
+    plain["messages"][0]["content"] = [anthropic_image("QUFB")]
+    cached["messages"][0]["content"] = [anthropic_image("QUFB", cache_control={"type": "ephemeral"})]
+    assert runs(plain, cached).comparison.result == "identical"
 
 
 def test_what_one_format_does_not_tell_is_not_compared(samples: Path) -> None:

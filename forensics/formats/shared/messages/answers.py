@@ -274,6 +274,7 @@ def _turn_of(run: list[Message], base: str) -> list[Message]:
             finish=next((m.finish for m in run if m.finish), ""),
             place=run[0].place,
             doubts=tuple(_doubt_below(m, doubt, base) for m in run for doubt in m.doubts),
+            media=tuple(digest for m in run for digest in m.media),
         )
     ]
 

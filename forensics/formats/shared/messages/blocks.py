@@ -233,7 +233,7 @@ def _read_block(draft: Draft, raw: Payload, pointer: str) -> None:
     if kind in COMPACTED:
         _compaction(draft, fields, pointer)
     elif kind in _MEDIA:
-        draft.media = True
+        draft.shows(raw)
     elif read_item(draft, fields, pointer) or _read_named_part(draft, fields, pointer):
         return
     else:
@@ -311,9 +311,9 @@ def _gemini_text(draft: Draft, raw: Payload, _pointer: str) -> None:
     draft.texts.append(draft.keep(raw))
 
 
-def _gemini_media(draft: Draft, _raw: Payload, _pointer: str) -> None:
+def _gemini_media(draft: Draft, raw: Payload, _pointer: str) -> None:
     """Media are no text."""
-    draft.media = True
+    draft.shows(raw)
 
 
 _NULL = msgspec.Raw(b"null")

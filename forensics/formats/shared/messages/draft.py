@@ -6,11 +6,12 @@ A call that one message writes twice is one call; a call or a result that says i
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import sha256
 
 import msgspec
 
 from forensics.core.agreement import compare_arguments
-from forensics.core.jsonvalue import text_of
+from forensics.core.jsonvalue import canonical, text_of, value_of
 from forensics.core.messages import Doubt, Part
 from forensics.core.trace import Boundary, Payload
 from forensics.formats.shared.fields import Fields, is_true, text
@@ -36,7 +37,7 @@ class Draft:
         self.results: list[Part] = []
         self.doubts: list[Doubt] = []
         self.role = ""
-        self.media = False
+        self.media: list[str] = []
         self._asked: dict[str, int] = {}
 
     def call(self, part: Part, fields: Fields, *, freeform: bool = False) -> None:
@@ -82,6 +83,15 @@ class Draft:
                 tainted=tainted,
             )
         )
+
+    def shows(self, medium: Payload) -> None:
+        """A picture, a sound or a file: no text, but another one is another message. Where a prompt may be cached is
+        no part of it.
+        """
+        value = value_of(medium)
+        if isinstance(value, dict):
+            value = {name: held for name, held in value.items() if name != "cache_control"}
+        self.media.append(sha256(canonical(value)).hexdigest())
 
     def doubt(self, says: str, pointer: str = "", code: str = "evidence_gap") -> None:
         """Note what was not understood and may hide a call, a result or a turn."""

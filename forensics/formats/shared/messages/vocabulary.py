@@ -163,7 +163,7 @@ def _message(draft: Draft, fields: Fields, pointer: str) -> Message:
         finish=_finish(fields),
         item=_is_item(fields),
         doubts=tuple(draft.doubts),
-        media=draft.media,
+        media=tuple(draft.media),
     )
 
 
