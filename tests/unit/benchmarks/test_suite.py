@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -16,7 +17,10 @@ from tests.benchmarks.measures.harness import Cost, Failed, Sample
 from tests.benchmarks.measures.rows import Change, Row, Skipped, at_least, at_most
 
 ROOT = Path(__file__).parents[3]
-beside_generator = pytest.mark.skipif(not data.GENERATOR.is_file(), reason="no generator beside the checkout")
+beside_generator = pytest.mark.skipif(
+    not data.GENERATOR.is_file() or importlib.util.find_spec("orjson") is None,
+    reason="no generator beside the checkout, or not what it needs (orjson)",
+)
 
 
 def row(value: float, goal: rows.Goal | None = None) -> Row:
