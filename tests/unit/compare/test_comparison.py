@@ -174,6 +174,7 @@ def test_another_picture_is_another_question(
 
     assert runs(asked("QUFB"), asked("QUFB")).comparison.result == "identical"
     found = runs(asked("QUFB"), asked("QkJC")).comparison
+    assert found.first is not None
     assert (found.result, found.first.what, found.first.cause) == (
         "diverged",
         "the pictures, sounds and files in a message",
