@@ -54,7 +54,7 @@ def _tools(page: Page, rows: Sequence[CorpusToolRow], most: int) -> None:
     if not rows:
         return
     page.title("Tools, those first that stand in most refused traces")
-    page.row("   calls  class             tool", first=f"  {'refused':>8}")
+    page.row(f"{'class':<16}  tool", first=f"  {'refused':>8}{'calls':>8}  ")
     for row in rows[:most]:
         of = f" of {name(row.server)}" if row.server else ""
         page.row(f"{row.class_:<16}  {name(row.name)}{of} ({row.rests_on})", first=_number(row.refused, row.calls))

@@ -47,3 +47,13 @@ def test_a_scheduler_that_does_not_answer_is_said_before_any_work(
     assert (ended.returncode, ended.stdout) == (3, b"")
     assert ended.stderr.startswith(f"Error: nobody answers at {address}: ".encode())
     assert not (tmp_path / "out").exists()
+
+
+def test_the_numbers_of_tools_stand_below_their_names(forensics: Run, samples: Path, tmp_path: Path) -> None:
+    ended = forensics("audit", samples / "pager.db", "--into", tmp_path / "out", "--engine", "serial")
+    lines = ended.stdout.decode().splitlines()
+    title = next(number for number, line in enumerate(lines) if line.startswith("Tools,"))
+    named, row = lines[title + 1], lines[title + 2]
+    assert named.split() == ["refused", "calls", "class", "tool"]
+    assert (row[:10].strip().isdigit(), row[10:18].strip().isdigit()) == (True, True)
+    assert [named.index(word) + len(word) for word in ("refused", "calls")] == [10, 18]
