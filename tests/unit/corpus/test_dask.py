@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 import sys
-from concurrent.futures import Executor, Future
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -20,8 +17,10 @@ from forensics.corpus import reach
 from forensics.corpus.engines import Engine, Workers, serial
 from forensics.corpus.job import terms_of
 from forensics.corpus.named_engines import engine_named
-from forensics.corpus.run import LEDGER, Corpus, audit_corpus
+from forensics.corpus.run import Corpus, audit_corpus
 from forensics.errors import ConfigurationError, EngineUnavailableError
+from tests.unit.corpus import several_processes
+from tests.unit.corpus.several_processes import ROOT, SAMPLES, dies, fill, outputs, through
 
 pytest.importorskip("distributed", reason="needs the extra dask")
 
@@ -32,15 +31,14 @@ from distributed import Client
 from forensics.corpus.dask_engine import local_cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+    from concurrent.futures import Executor
+    from pathlib import Path
 
     from distributed import LocalCluster
 
-ROOT = Path(__file__).parents[3]
-SAMPLES = ("pager.db", "pager.otlp.jsonl", "double_charge.chat.json", "readonly.db", "pager.chat.json", "pager.json")
-LETHAL = "readonly.db"
-
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # a worker can't import a test
+cloudpickle.register_pickle_by_value(several_processes)
 
 
 @pytest.fixture(scope="module")
@@ -52,46 +50,7 @@ def cluster() -> Iterator[LocalCluster]:
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    folder = tmp_path / "traces"
-    folder.mkdir()
-    for name in SAMPLES:
-        shutil.copy(ROOT / "samples" / name, folder / name)
-    (folder / "broken.json").write_bytes(b'{"no": "trace"}')
-    return folder
-
-
-def _outputs(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if not path.name.startswith(LEDGER)}
-
-
-class _Through(Executor):
-    """An executor that has each batch go through another function first, in the worker."""
-
-    def __init__(self, inner: Executor, first: Callable[..., Any], *told: object) -> None:
-        self.inner, self._first, self._told = inner, first, told
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        return self.inner.submit(self._first, fn, *args, *self._told)
-
-    def shutdown(self, *args: Any, **kwargs: Any) -> None:
-        self.inner.shutdown(*args, **kwargs)
-
-
-def _through(engine: Engine, first: Callable[..., Any], *told: object) -> Engine:
-    return msgspec.structs.replace(
-        engine,
-        start=lambda count: _Through(engine.start(count), first, *told),
-        check=lambda executor: engine.check(executor.inner) if isinstance(executor, _Through) else None,
-    )
-
-
-def _dies(fn: Callable[..., Any], units: Any, asked: bytes, mark: str) -> Any:
-    """Kill this worker in the middle of the batch with the lethal file: always, or where there is a mark, only once."""
-    if any(name == LETHAL for unit in units for _, name in unit) and not (mark and Path(mark).exists()):
-        if mark:
-            Path(mark).touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return fn(units, asked)
+    return fill(tmp_path / "traces")
 
 
 def _at(cluster: LocalCluster) -> Engine:
@@ -103,13 +62,13 @@ def test_separate_processes_write_the_same_bytes_as_one(cluster: LocalCluster, c
     with Client(cluster, set_as_default=False) as client:
         assert os.getpid() not in client.run(os.getpid).values()
     audit_corpus([corpus], tmp_path / "two", Corpus(engine=_at(cluster), batch_bytes=1))
-    assert _outputs(tmp_path / "one") == _outputs(tmp_path / "two")
+    assert outputs(tmp_path / "one") == outputs(tmp_path / "two")
 
 
 def test_a_cluster_is_started_here_where_none_is_named(corpus: Path, tmp_path: Path) -> None:
     audit_corpus([corpus], tmp_path / "one", Corpus(engine=serial()))
     audit_corpus([corpus], tmp_path / "two", Corpus(engine=engine_named("dask", workers=2)))
-    assert _outputs(tmp_path / "one") == _outputs(tmp_path / "two")
+    assert outputs(tmp_path / "one") == outputs(tmp_path / "two")
 
 
 @pytest.mark.parametrize("batch_bytes", [1, 1 << 20], ids=["one a batch", "all in one batch"])
@@ -118,24 +77,24 @@ def test_a_worker_that_is_killed_in_the_middle_loses_nothing(
 ) -> None:
     audit_corpus([corpus], tmp_path / "one", Corpus(engine=serial()))
     mark = tmp_path / "was killed"
-    engine = _through(_at(cluster), _dies, str(mark))
+    engine = through(_at(cluster), dies, str(mark))
     document = audit_corpus([corpus], tmp_path / "two", Corpus(engine=engine, batch_bytes=batch_bytes))
     assert mark.exists(), "a worker was killed"
     assert document.counts.files == len(SAMPLES) + 1
-    assert _outputs(tmp_path / "one") == _outputs(tmp_path / "two")
+    assert outputs(tmp_path / "one") == outputs(tmp_path / "two")
 
 
 def test_what_kills_every_worker_is_a_row_and_nothing_else_is_lost(
     cluster: LocalCluster, corpus: Path, tmp_path: Path
 ) -> None:
-    engine = _through(_at(cluster), _dies, "")
+    engine = through(_at(cluster), dies, "")
     document = audit_corpus([corpus], tmp_path / "out", Corpus(engine=engine))
     assert document.counts.files == len(SAMPLES) + 1
     assert {(row.name, row.count) for row in document.errors} == {("worker_lost", 1), ("format_unknown", 1)}
     again = audit_corpus([corpus], tmp_path / "out", Corpus(engine=_at(cluster)))
     assert {row.name for row in again.errors} == {"format_unknown"}, "what was lost is tried again the next time"
     audit_corpus([corpus], tmp_path / "one", Corpus(engine=serial()))
-    assert _outputs(tmp_path / "one") == _outputs(tmp_path / "out")
+    assert outputs(tmp_path / "one") == outputs(tmp_path / "out")
 
 
 def test_rules_and_policy_go_with_the_work_and_are_not_read_there(
@@ -163,7 +122,7 @@ def test_rules_and_policy_go_with_the_work_and_are_not_read_there(
     document = audit_corpus([corpus], tmp_path / "two", Corpus(engine=engine, options=options))
     assert document.policy.name == "mine"
     assert not folder.exists()
-    assert _outputs(tmp_path / "one") == _outputs(tmp_path / "two")
+    assert outputs(tmp_path / "one") == outputs(tmp_path / "two")
 
 
 def test_a_place_is_the_same_for_a_worker_that_stands_elsewhere(
@@ -172,7 +131,7 @@ def test_a_place_is_the_same_for_a_worker_that_stands_elsewhere(
     monkeypatch.chdir(corpus.parent)
     document = audit_corpus([corpus.name], tmp_path / "out", Corpus(engine=_at(cluster)))
     assert document.counts.read == len(SAMPLES)
-    assert not [name for name, data in _outputs(tmp_path / "out").items() if str(tmp_path).encode() in data]
+    assert not [name for name, data in outputs(tmp_path / "out").items() if str(tmp_path).encode() in data]
 
 
 # clusters that can't do it -------------------------------------------------------------------------------------------
@@ -248,4 +207,4 @@ def test_a_scheduler_that_goes_in_the_middle_ends_the_run_and_the_next_goes_on(c
     document = audit_corpus([corpus], tmp_path / "out", Corpus(engine=serial()))
     assert document.counts.files == len(SAMPLES) + 1
     audit_corpus([corpus], tmp_path / "one", Corpus(engine=serial()))
-    assert _outputs(tmp_path / "one") == _outputs(tmp_path / "out")
+    assert outputs(tmp_path / "one") == outputs(tmp_path / "out")

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 import sys
 import tempfile
-from concurrent.futures import Executor, Future
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -20,21 +17,21 @@ from forensics.core.evidence import Severity
 from forensics.corpus.engines import Engine, Workers, serial
 from forensics.corpus.job import terms_of
 from forensics.corpus.named_engines import engine_named
-from forensics.corpus.run import LEDGER, Corpus, audit_corpus
+from forensics.corpus.run import Corpus, audit_corpus
 from forensics.errors import ConfigurationError, EngineUnavailableError
+from tests.unit.corpus import several_processes
+from tests.unit.corpus.several_processes import SAMPLES, dies, fill, outputs, through
 
 pytest.importorskip("ray", reason="needs the extra ray, which is too slow to begin on a busy machine for CI (ADR 0022)")
 
 import ray
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-ROOT = Path(__file__).parents[3]
-SAMPLES = ("pager.db", "pager.otlp.jsonl", "double_charge.chat.json", "readonly.db", "pager.chat.json", "pager.json")
-LETHAL = "readonly.db"
+    from collections.abc import Iterator
+    from pathlib import Path
 
 ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # a worker can't import a test
+ray.cloudpickle.register_pickle_by_value(several_processes)
 pytestmark = pytest.mark.filterwarnings("ignore:.*accelerator visible devices.*:FutureWarning")
 
 
@@ -59,43 +56,11 @@ def here() -> Iterator[None]:
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    folder = tmp_path / "traces"
-    folder.mkdir()
-    for name in SAMPLES:
-        shutil.copy(ROOT / "samples" / name, folder / name)
-    (folder / "broken.json").write_bytes(b'{"no": "trace"}')
-    return folder
-
-
-def _outputs(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if not path.name.startswith(LEDGER)}
-
-
-class _Through(Executor):
-    """An executor that has each batch go through another function first, in the worker."""
-
-    def __init__(self, inner: Executor, first: Callable[..., Any], *told: object) -> None:
-        self._inner, self._first, self._told = inner, first, told
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        return self._inner.submit(self._first, fn, *args, *self._told)
-
-    def shutdown(self, *args: Any, **kwargs: Any) -> None:
-        self._inner.shutdown(*args, **kwargs)
-
-
-def _dies(fn: Callable[..., Any], units: Any, asked: bytes, mark: str) -> Any:
-    """Kill this worker in the middle of the batch with the lethal file: always, or where there is a mark, only once."""
-    if any(name == LETHAL for unit in units for _, name in unit) and not (mark and Path(mark).exists()):
-        if mark:
-            Path(mark).touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return fn(units, asked)
+    return fill(tmp_path / "traces")
 
 
 def _killing(mark: str) -> Engine:
-    engine = engine_named("ray", at="auto")
-    return msgspec.structs.replace(engine, start=lambda count: _Through(engine.start(count), _dies, mark))
+    return through(engine_named("ray", at="auto"), dies, mark)
 
 
 def test_processes_of_ray_write_the_same_bytes_as_one(here: None, corpus: Path, tmp_path: Path) -> None:
@@ -103,7 +68,7 @@ def test_processes_of_ray_write_the_same_bytes_as_one(here: None, corpus: Path, 
     engine = engine_named("ray", at="auto")
     assert engine.workers == 2
     audit_corpus([corpus], tmp_path / "two", Corpus(engine=engine, batch_bytes=1))
-    assert _outputs(tmp_path / "one") == _outputs(tmp_path / "two")
+    assert outputs(tmp_path / "one") == outputs(tmp_path / "two")
     assert ray.is_initialized(), "a Ray that was begun before is not ended"
 
 
@@ -116,7 +81,7 @@ def test_a_worker_that_is_killed_in_the_middle_loses_nothing(
     document = audit_corpus([corpus], tmp_path / "two", Corpus(engine=_killing(str(mark)), batch_bytes=batch_bytes))
     assert mark.exists(), "a worker was killed"
     assert document.counts.files == len(SAMPLES) + 1
-    assert _outputs(tmp_path / "one") == _outputs(tmp_path / "two")
+    assert outputs(tmp_path / "one") == outputs(tmp_path / "two")
 
 
 def test_what_kills_every_worker_is_a_row_and_nothing_else_is_lost(here: None, corpus: Path, tmp_path: Path) -> None:
