@@ -9,19 +9,11 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
-from importlib.machinery import (
-    BYTECODE_SUFFIXES,
-    EXTENSION_SUFFIXES,
-    SOURCE_SUFFIXES,
-    ExtensionFileLoader,
-    FileFinder,
-    SourceFileLoader,
-    SourcelessFileLoader,
-)
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forensics.errors import ConfigurationError
+from forensics.replay.cell.sources import finder
 from forensics.replay.plan import Code
 
 if TYPE_CHECKING:
@@ -61,24 +53,15 @@ def code_of(target: str, paths: Sequence[str]) -> Code:
 
 def _source_of(parts: Sequence[str], paths: Sequence[str]) -> str | None:
     """The file from which Python would load a module out of these folders: a package before an extension before a
-    source, folder by folder, as the import system has it; only looked for, nothing is loaded.
+    source, folder by folder, as the import system has it; only looked for, nothing is loaded. Each finder is a new one,
+    since it remembers what it saw.
     """
     folders, source = list(paths), None
     for part in parts:
-        found = [spec for folder in folders if (spec := _finder(folder).find_spec(part)) is not None]
+        found = [spec for folder in folders if (spec := finder(folder).find_spec(part)) is not None]
         whole = next((spec for spec in found if spec.loader is not None), None)
         source = None if whole is None else whole.origin
         folders = [
             place for spec in (found if whole is None else [whole]) for place in spec.submodule_search_locations or ()
         ]
     return source
-
-
-def _finder(folder: str) -> FileFinder:
-    """What looks for modules in one folder; a new one each time, since it remembers what it saw there."""
-    return FileFinder(
-        folder,
-        (ExtensionFileLoader, EXTENSION_SUFFIXES),
-        (SourceFileLoader, SOURCE_SUFFIXES),
-        (SourcelessFileLoader, BYTECODE_SUFFIXES),
-    )

@@ -34,6 +34,18 @@ class _FromSource(SourceFileLoader):
         return self.source_to_code(self.get_data(path), path)
 
 
+def finder(folder: str, sources: type[SourceFileLoader] = SourceFileLoader) -> FileFinder:
+    """What looks for modules in one folder, in the order of Python's own import system. Whoever asks which code a name
+    stands for and whoever loads it look with the same one.
+    """
+    return FileFinder(
+        folder,
+        (ExtensionFileLoader, EXTENSION_SUFFIXES),
+        (sources, SOURCE_SUFFIXES),
+        (SourcelessFileLoader, BYTECODE_SUFFIXES),
+    )
+
+
 def load_from_source(folders: Sequence[str]) -> None:
     """From now on load modules of these folders, and of packages in them, from their sources; installed ones within
     them as ever.
@@ -44,12 +56,7 @@ def load_from_source(folders: Sequence[str]) -> None:
         place = os.path.join(os.path.abspath(folder), "")
         if not place.startswith(mine) or not _INSTALLED.isdisjoint(place.split(os.sep)):
             raise ImportError("not a folder of the user's", path=folder)
-        return FileFinder(
-            folder,
-            (ExtensionFileLoader, EXTENSION_SUFFIXES),
-            (_FromSource, SOURCE_SUFFIXES),
-            (SourcelessFileLoader, BYTECODE_SUFFIXES),
-        )
+        return finder(folder, _FromSource)
 
     sys.path_hooks.insert(0, hook)
     for known in [known for known in sys.path_importer_cache if os.path.join(known, "").startswith(mine)]:
