@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.analysis.bare import bare, is_named_by
 from forensics.analysis.encodings import decodings
 from forensics.analysis.minted import Minted
 from forensics.analysis.minting import Minting
 from forensics.analysis.occurrences import Occurrences
 from forensics.analysis.runs import all_runs, anchor_of
 from forensics.analysis.strays import Stray, Strays
-from forensics.analysis.texts import Text
-from forensics.core.handles import Handles, Use
+from forensics.analysis.texts import Text, encoded
+from forensics.core.handles import BARE, Handles, Use
 from forensics.core.jsonvalue import raw, value_of
 from forensics.core.leaves import Leaf, leaves_of, pointer_of
 from forensics.core.trace import StepKind
@@ -120,15 +121,20 @@ class _Flow:
             decoded = text.saying(said)
             for run in all_runs(said):
                 if run in watched:
-                    _note(found, ((index, how) for index, _ in self.minted.named(run, decoded)))
+                    _note(
+                        found, ((index, how) for index, as_it_is in self.minted.named(run, decoded) if as_it_is != BARE)
+                    )
 
     def _use(self, text: Text, number: int, written: str) -> None:
         handles, pointer = self.minting.handles, None
         value, kind, _, step, *_ = handles.told(number)
         if text.row <= step:
             return
+        stands = _without_prefix(value) if written == BARE else value
+        if written == BARE and not is_named_by(stands, text, self.rules.is_id_key, small=self.runs.small):
+            return
         if text.kind in (_CALL, _RESULT):
-            pointer, other_type = _pointer(text.leaves, value, is_number=kind == "number")
+            pointer, other_type = _pointer(text.leaves, stands, is_number=kind == "number")
             written = "number" if other_type and written == "verbatim" else written
         if pointer is None and value.isdigit() and len(value) < _SHORT_NUMBER:
             return
@@ -154,6 +160,10 @@ class _Flow:
         for run in runs:
             if run in self.own and self.own[run] < row:
                 self.own_back.append((run.decode("ascii"), self.own.pop(run), row))
+
+
+def _without_prefix(value: str) -> str:
+    return (bare(encoded(value)) or b"").decode("ascii")
 
 
 def _note(found: dict[int, str], named: Iterable[Naming]) -> None:

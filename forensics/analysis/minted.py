@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.analysis.bare import bare
+from forensics.core.handles import BARE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -18,9 +21,9 @@ if TYPE_CHECKING:
     from forensics.analysis.texts import Text
 
 Naming = tuple[int, str]
-"""The index of a value, and how it is written: verbatim, case, embedded."""
+"""The index of a value, and how it is written: verbatim, case, embedded, bare."""
 
-_BEST_FIRST = ("verbatim", "case", "embedded")
+_BEST_FIRST = ("verbatim", "case", "embedded", BARE)
 
 
 class _Around(msgspec.Struct, gc=False):
@@ -57,6 +60,9 @@ class Minted:
                 self._watch(other, index, "case")
         for holder in told.holders.get(anchor, ()):
             self._watch(holder, index, "embedded")
+        rest = bare(anchor)
+        if rest is not None and told.first.get(rest, row) > row:
+            self._watch(rest, index, BARE)
 
     def _watch(self, run: bytes, index: int, written: str) -> None:
         self.watched.add(run)

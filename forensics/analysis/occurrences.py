@@ -11,6 +11,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from forensics.analysis.bare import bare
 from forensics.analysis.encodings import decodings, in_base64
 from forensics.analysis.related_runs import DASHES, cut, pieces, related_runs
 from forensics.analysis.run_blocks import RunBlocks
@@ -63,6 +64,7 @@ class Occurrences:
         self.holders = _holders(last)
         self.live = {run for run in self._later if run in self.first}
         self.live.update(self.holders, chain.from_iterable(self.other_case.values()))
+        self.live.update(run for piece, runs in self.holders.items() for run in runs if bare(run) == piece)
 
     def rows(self) -> Iterator[tuple[int, bytes, bytes]]:
         """Each row that says anything with its runs, as text, and those of them that may be related to others."""

@@ -14,12 +14,14 @@ from forensics.core.strings import Strings, Texts
 
 REFERENCE = "reference"
 BRANCH = "branch"
+BARE = "bare"
+"""How a value is written of which only what follows its prefix stands there: that it is meant is inferred."""
 _AT_ONCE = 256  # handles, or uses, that are parted into columns
 
 
 class Use(msgspec.Struct, frozen=True, gc=False):
     """One later place of a value: the step, its role (argument, prompt, model_output, final_answer, branch), the JSON
-    Pointer where there is one, and how it stands there (verbatim, number, case, url, base64, embedded).
+    Pointer where there is one, and how it stands there (verbatim, number, case, url, base64, embedded, bare).
 
     `echo` marks a result that repeats the value. A `branch` is the first model turn that was shown it (inferred).
     """
@@ -29,6 +31,16 @@ class Use(msgspec.Struct, frozen=True, gc=False):
     written: str
     pointer: str | None = None
     echo: bool = False
+
+    @property
+    def stands_as(self) -> str:
+        """How the value stands there in the words of documents, which know no `bare`."""
+        return "embedded" if self.written == BARE else self.written
+
+    @property
+    def is_inferred(self) -> bool:
+        """Whether that the text means this value is inferred, not recorded."""
+        return self.role == BRANCH or self.written == BARE
 
 
 class Handle(msgspec.Struct, gc=False):

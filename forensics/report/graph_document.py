@@ -123,7 +123,7 @@ def value_row(handle: Handle, use: Use) -> GraphValueRow:
         value=spell_surrogates(handle.value),
         kind=handle.kind,
         role=use.role,
-        written=use.written,
+        written=use.stands_as,
         pointer=None if use.pointer is None else spell_surrogates(use.pointer),
         echo=use.echo,
     )

@@ -38,7 +38,10 @@ class HandleRows:
     def _use(self, use: Use, shown: dict[int, UseRow]) -> UseRow:
         step = self._first + use.step
         if use.role != BRANCH:
-            return UseRow(step=step, role=use.role, written=use.written, pointer=use.pointer, echo=use.echo)
+            basis = "inferred" if use.is_inferred else "recorded"
+            return UseRow(
+                step=step, role=use.role, written=use.stands_as, pointer=use.pointer, echo=use.echo, basis=basis
+            )
         row = shown.get(step)
         if row is None:
             row = shown[step] = UseRow(step=step, role=use.role, written=use.written, basis="inferred")

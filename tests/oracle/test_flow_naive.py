@@ -188,8 +188,9 @@ class Naive:
             self.promote(run, row, named)
         for how, decoded in self.decoded(row) if kind in (StepKind.TOOL_CALL, StepKind.MODEL) else ():
             for run in all_runs(decoded):
-                for index, _ in self.best(run, decoded):
-                    named.setdefault(index, how)
+                for index, written in self.best(run, decoded):
+                    if written != "bare":
+                        named.setdefault(index, how)
         for index, written in named.items():
             self.use(index, row, written)
 
@@ -209,8 +210,8 @@ class Naive:
 
     def best(self, run: bytes, text: bytes) -> Iterator[tuple[int, str]]:
         """What a run names: values that are runs as well as any is written, and values that stand around it."""
-        told = [(index, self.written(one.value.encode(), run)) for index, one in enumerate(self.found)]
-        for rank in ("verbatim", "case", "embedded"):
+        told = [(index, self.written(one, run)) for index, one in enumerate(self.found)]
+        for rank in ("verbatim", "case", "embedded", "bare"):
             if any(written == rank for _, written in told):
                 yield from ((index, rank) for index, written in told if written == rank)
                 break
@@ -222,13 +223,28 @@ class Naive:
                 elif value.lower() in text.lower():
                     yield index, "case"
 
-    def written(self, value: bytes, run: bytes) -> str | None:
-        if anchor_of(value.decode()) != value:
+    def written(self, one: Found, run: bytes) -> str | None:
+        value = one.value.encode()
+        if anchor_of(one.value) != value:
             return None
         if value == run or value.lower() == run.lower():
             return "verbatim" if value == run else "case"
         ends = [run.startswith(value + cut) or run.endswith(cut + value) for cut in (b"-", b"_")]
-        return "embedded" if any(ends) and len(value) >= 4 and len(run) <= 512 else None
+        if any(ends) and len(value) >= 4 and len(run) <= 512:
+            return "embedded"
+        prefix, rest = value[: -len(run)], re.search(b"[0-9]", run) and len(run) >= 4 and run[:1].isalnum()
+        new = not any(run in self.runs(row) for row in range(one.step + 1))
+        return "bare" if value.endswith(run) and re.fullmatch(b"[A-Za-z]+[-_]", prefix) and rest and new else None
+
+    def is_meant(self, rest: str, row: int) -> bool:
+        if self.trace.kind[row] not in (StepKind.TOOL_CALL, StepKind.MODEL):
+            return False
+        long = len(rest) >= 5 or (self.small and not re.fullmatch("(19|20)[0-9]{2}", rest))
+        if not rest.isdigit() or (long and rest[-3:] != "000"):
+            return True
+        leaves = self.leaves(row) if self.trace.kind[row] == StepKind.TOOL_CALL else []
+        alone = [leaf for leaf in leaves if leaf[3] == rest and rest[-3:] != "000"]
+        return bool(alone) or any(str(leaf[3]) == rest and self.rules.is_id_key(leaf[2] or "") for leaf in leaves)
 
     def promote(self, run: bytes, row: int, named: dict[int, str]) -> None:
         for waiting in [one for one in self.waiting if anchor_of(one[0]) == run]:
@@ -247,7 +263,9 @@ class Naive:
 
     def use(self, index: int, row: int, written: str) -> None:
         one, kind = self.found[index], self.trace.kind[row]
-        if row <= one.step:
+        if row <= one.step or (
+            written == "bare" and not self.is_meant(re.split("[-_]", one.value, maxsplit=1)[1], row)
+        ):
             return
         structured = kind in (StepKind.TOOL_CALL, StepKind.TOOL_RESULT)
         leaves = self.leaves(row) if structured else []
@@ -269,6 +287,7 @@ VALUES = [
     "a1-b2_c3", "a1", "b2_c3", 'W/"a1b2"', "https://x.test/a?token=zz9&b=1", "-edge1-", "edge1", "ok", "id7", "é9x",
     "pg%5F8812", "id%3A8812", "cGdfODgxMg==", "ZmlsZS1mNGFm", "2026-11-13T10:00:02.312Z", "2026-11-13 10:00", "13 10",
     "MjAyNi0xMS0xM1QxMDowMDowMS4zMTJa", "x" * 30 + "9Aa" + "y" * 20,
+    "on_2024", "2024", "item_5000", "5000",
 ]  # fmt: skip
 values = st.sampled_from(VALUES)
 words = st.text(string.ascii_lowercase + '0189 -_.:\\"\n%', max_size=12)
