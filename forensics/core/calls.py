@@ -390,7 +390,7 @@ class Calls(Sequence[Call]):
             Call(self, row).boundary = boundary
         return row
 
-    def add_all(  # noqa: PLR0917 - columns of what `add` takes, and of the steps that ask and answer
+    def add_all(  # noqa: PLR0913, PLR0917 - columns of what `add` takes, and of the steps that ask and answer
         self,
         tools: Sequence[int],
         turns: Sequence[int],
@@ -400,9 +400,10 @@ class Calls(Sequence[Call]):
         steps: Sequence[int],
         answers: Sequence[int],
         outcomes: Sequence[Outcome],
+        servers: Sequence[str] = (),
     ) -> range:
         """Add calls that steps ask for and, where they are not NOWHERE, steps answer with these outcomes, as a prompt
-        shows it. The tools are numbers of `strings`, an id that is "" is none; returns their rows.
+        shows it. The tools are numbers of `strings`, an id or a server that is "" is none; returns their rows.
         """
         first, count = len(self), len(tools)
         with_id = self.ids.add_all(list(filter(None, recorded_ids)))
@@ -414,6 +415,8 @@ class Calls(Sequence[Call]):
             "tool": tools, "turn": turns, "index": indexes, "id": ids, "agent": [self.strings.add(agent)] * count,
             "step": steps, "requested": steps, "result_step": answers, "shown": answers,
         }  # fmt: skip
+        if any(servers):
+            columns["server"] = [self.strings.add(server) if server else NOWHERE for server in servers]
         numbers = array("i", [NOWHERE]) * (count * _WIDTH)
         for name, told in columns.items():
             numbers[_AT[name] :: _WIDTH] = array("i", told)

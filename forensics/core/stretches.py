@@ -28,7 +28,8 @@ class Stretch(msgspec.Struct, frozen=True, gc=False):
     `kinds` are the bytes of their kinds, `names` the model, the tool or the name of who speaks, `ids` those of calls
     and results ("": none), `outcomes` those that results tell (of anything else: any), `places` their records and
     `times` nanoseconds (NOWHERE: not known). `offsets` and `lengths` say where in the evidence stands what each says;
-    an offset of NOWHERE says that it says nothing.
+    an offset of NOWHERE says that it says nothing. Where they are given, `pointers` say where in its record each
+    stands, `agents` who spoke where that need not be the lane's, and `servers` where tools run ("": not known).
     """
 
     kinds: bytes
@@ -39,6 +40,9 @@ class Stretch(msgspec.Struct, frozen=True, gc=False):
     times: Sequence[int]
     offsets: Sequence[int]
     lengths: Sequence[int]
+    pointers: Sequence[str] = ()
+    agents: Sequence[str] = ()
+    servers: Sequence[str] = ()
 
     def marked(self, kind: StepKind) -> bytes:
         """A byte for each event: 1 where it is of that kind, else 0."""
@@ -84,22 +88,26 @@ class StretchBuilder(TupleBuilder):
         joined = _Joined(self.trace.strings.add_all(stretch.names), [NOWHERE] * size, self._turns(lane, stretch))
         self._ask_all(lane, stretch, pairs, joined)
         self._answer_all(lane, stretch, pairs, joined)
-        agent, pointer, parent = self.trace.strings.add(lane.agent), 0, NOWHERE
         self.trace.add_steps(
             (
                 stretch.kinds,
                 joined.names,
-                array("i", [agent]) * size,
+                self._numbers(stretch.agents, size, lane.agent),
                 stretch.places,
-                array("i", [pointer]) * size,
+                self._numbers(stretch.pointers, size, ""),
                 joined.calls,
                 joined.turns,
-                array("i", [parent]) * size,
+                array("i", [NOWHERE]) * size,
             ),
             stretch.times,
         )
         self.trace.payload.add_all(stretch.offsets, stretch.lengths)
         return size
+
+    def _numbers(self, texts: Sequence[str], size: int, usual: str) -> Sequence[int]:
+        """The number of each text, where they are given; else so many times that of the usual one."""
+        strings = self.trace.strings
+        return strings.add_all(texts) if texts else array("i", [strings.add(usual)]) * size
 
     def _pairs(self, lane: Lane, stretch: Stretch) -> _Pairs | int:
         """Each result with the call that it answers; or the position of an event with which that is not certain, or of
@@ -165,6 +173,7 @@ class StretchBuilder(TupleBuilder):
             [first + at for at in asked],
             answers,
             [stretch.outcomes[pairs.within.get(at, at)] for at in asked],
+            list(compress(stretch.servers, marks)),
         )
         self._asked_by.extend(array("i", turns))
         added = array("i", rows)
