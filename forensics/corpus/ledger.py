@@ -7,13 +7,13 @@ policy and version by their digests. Each batch is one transaction, so that noth
 from __future__ import annotations
 
 import sqlite3
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 import msgspec
 
 from forensics.corpus.result import Result
-from forensics.errors import ConfigurationError, ForensicsError, ReportError
+from forensics.errors import ConfigurationError, ReportError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -45,6 +45,7 @@ _FULL = {
     sqlite3.SQLITE_PERM,
 }
 _TAKEN = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_RUN = "-run"  # the file beside it that is locked by the run that has it
 ALONE, TOGETHER = "alone", "together"
 
 
@@ -89,22 +90,31 @@ class Ledger:
     """An open ledger for results under one set of terms. It knows a place by its name in `known_as`, if it has one
     there: what may not be written down (a signature in a URL) is not.
 
-    Each method raises ReportError where the file can't be read or written (a full disk, another run that writes to it),
-    and ConfigurationError where it is damaged.
+    One run at a time has it, from opening to closing: rows and sums stand beside it, and two runs would mix theirs. A
+    lock on an empty file tells; the system takes it back from a run that was killed.
+
+    Each method raises ReportError where the file can't be read or written (a full disk, another run that has it), and
+    ConfigurationError where it is damaged.
     """
 
     def __init__(self, path: Path, terms: str, known_as: Mapping[str, str] | None = None) -> None:
         self._path, self._terms = path, terms
         self._known_as = known_as or {}
         self._place_of = {key: place for place, key in self._known_as.items()}
-        with self._told():
-            self._base = sqlite3.connect(path, isolation_level=None)
-        try:
+        with ExitStack() as opened:
+            self._lock = opened.enter_context(closing(self._connected(f"{path}{_RUN}", "BEGIN EXCLUSIVE")))
+            self._base = opened.enter_context(closing(self._connected(path)))
             with self._told():
                 self._open()
-        except ForensicsError:
-            self._base.close()
-            raise
+            opened.pop_all()
+
+    def _connected(self, path: str | Path, *statements: str) -> sqlite3.Connection:
+        with self._told(), ExitStack() as opened:
+            base = opened.enter_context(closing(sqlite3.connect(path, isolation_level=None)))
+            for statement in statements:
+                base.execute(statement)
+            opened.pop_all()
+            return base
 
     def _open(self) -> None:
         (application,) = self._base.execute("PRAGMA application_id").fetchone()
@@ -134,6 +144,7 @@ class Ledger:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._base.close()
+        self._lock.close()
 
     def stamps(self, stage: str = ALONE) -> dict[str, Stamp]:
         """The stamp of each place whose result was judged by these terms."""

@@ -173,6 +173,18 @@ def test_a_ledger_in_use_is_one_sentence(corpus: Path, tmp_path: Path, monkeypat
             audit_corpus([corpus], tmp_path / "out", SERIAL)
 
 
+def test_one_run_at_a_time_has_the_folder(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    into = tmp_path / "out"
+    audit_corpus([corpus], into, SERIAL)
+    before = _outputs(into)
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda path, **more: connect(path, timeout=0, **more))
+    with Ledger(into / LEDGER, "of the other run"), pytest.raises(ReportError, match=r"ledger\.sqlite is in use"):
+        audit_corpus([corpus], into, SERIAL)
+    assert _outputs(into) == before
+    assert audit_corpus([corpus], into, SERIAL).counts.files == 4  # it can be had again
+
+
 # another version, and damage -----------------------------------------------------------------------------------------
 
 
