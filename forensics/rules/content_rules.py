@@ -30,9 +30,10 @@ class TextTest(_Strict, frozen=True):
 
 
 class ContentRule(_Strict, frozen=True):
-    """One shape. `trigger` is looked for in the bytes of the evidence, whatever escapes stand around it; `pattern` in
-    the decoded text, and its first group is the value; `check` names what the value must pass beside it; texts in
-    `unless_after` say that it is none where they stand right before.
+    """One shape. `trigger` is looked for in the bytes of the evidence, whatever escapes stand around it (if it begins
+    with a word boundary: only where a word begins, behind an escape too); `pattern` in the decoded text, and its first
+    group is the value; `check` names what the value must pass beside it; texts in `unless_after` say that it is none
+    where they stand right before.
     """
 
     id: str

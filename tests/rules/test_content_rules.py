@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from forensics.analysis.content.matcher import acting, spans
-from forensics.analysis.content.patterns import compile_pattern, triggers
+from forensics.analysis.content.patterns import compile_pattern, trigger_of, triggers
 from forensics.rules.content_rules import content_rules, secret_names
 
 if TYPE_CHECKING:
@@ -21,6 +21,12 @@ TRIALS = [
     for number, test in enumerate(rule.tests)
 ]
 FOUND = [trial for trial in TRIALS if trial.values[3] is not None]
+ANYWHERE = [
+    pytest.param(rule, test.text, id=f"{rule.id}-{number}")
+    for _, rule in RULES
+    for number, test in enumerate(rule.tests)
+    if test.finds is not None and not rule.pattern.startswith("^")
+]
 
 
 @pytest.mark.parametrize(("group", "rule", "text", "finds"), TRIALS)
@@ -41,7 +47,20 @@ def test_a_trigger_fires_however_deep_the_text_is_escaped(
     written = text
     for _ in range(deep):
         written = json.dumps({"field": written}, ensure_ascii=ascii_only)
-    assert compile_pattern(rule.trigger).search(written.encode()), written
+    assert compile_pattern(trigger_of([rule.trigger])).search(written.encode()), written
+
+
+@pytest.mark.parametrize(("rule", "text"), ANYWHERE)
+@pytest.mark.parametrize(
+    "before", ["\n", "\t", "\x08", "\x0c", "\r", "\u00e9", "\u201c", "_", "%20", "b%3D", "\U0001f511"]
+)
+def test_a_trigger_fires_behind_whatever_parts_words(rule: ContentRule, text: str, before: str) -> None:
+    trigger = compile_pattern(trigger_of([rule.trigger]))
+    written = f"a{before}{text}"
+    for ascii_only in (True, False):
+        for _ in range(3):
+            written = json.dumps({"field": written}, ensure_ascii=ascii_only)
+            assert trigger.search(written.encode()), written
 
 
 @pytest.mark.parametrize("test", secret_names().tests, ids=lambda test: f"{test.key}={test.value}")

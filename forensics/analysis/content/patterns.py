@@ -1,9 +1,13 @@
-"""How are the shapes of all rules looked for at once? Two automata of RE2, whose time is linear in the text.
+r"""How are the shapes of all rules looked for at once? By automata of RE2, whose time is linear in the text.
 
-One over the bytes of an evidence (the triggers) says where something may stand, at the speed of memory; the other, over
+Those over the bytes of an evidence (the triggers) say where something may stand, at the speed of memory; another, over
 a decoded text, says what stands there. A third pattern, made of the names of fields, reads `name = value` in running
 text. Base64 of a text is told by its own look: in a group of four, printable ASCII leaves 26, 28 and 32 of 64 letters
 to the first three, so that six groups of chance pass one time in ten million.
+
+An automaton is as fast as it has few states, and it has one for each set of shapes that may just be going on. In an id
+that a machine drew, hundreds could begin at any letter; so a shape that only the beginning of a word may begin has a
+trigger that begins with `\b`, which all of these share.
 """
 
 from __future__ import annotations
@@ -31,11 +35,14 @@ _ENDINGS = "values?|string|text|header|env|b64|base64|plain|raw|[12]"
 _SPELLED = r"\\u00(?:[46][0-9a-fA-F]|[57][0-9aA])"  # letters that nobody has to escape
 _ODD_KEY = r"""(?:[\x80-\xff]|\\u[0-9a-fA-F]{4})[^"\n]*"\s*:"""  # the name of a member with a letter beyond ASCII
 _BASE64_GROUPS = 6  # 18 bytes of text
+_WORD = r"\b"
+_BEGINS = r"(?:^|[^0-9A-Za-z]|\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2})"  # of a word: escapes stand for a sign
 
 
 class Trigger(NamedTuple):
-    """One automaton over bytes. `by_token` says that what it finds is told by the run of characters around it alone, so
-    that the same run need not be looked at again.
+    """One automaton over bytes. Its group holds what fires at the beginning of a word, without what stands before it.
+    `by_token` says that what it finds is told by the run of characters around it alone, so that the same run need not
+    be looked at again.
     """
 
     pattern: Pattern
@@ -83,7 +90,7 @@ def shapes() -> Iterator[Shape]:
 def text_pattern() -> tuple[Pattern, tuple[Shape, ...]]:
     """The pattern over decoded text, without the rules about where a text may act: each rule is one group."""
     found = tuple(s for s in shapes() if s.group != "texts")
-    return _either([s.rule.pattern for s in found]), found
+    return compile_pattern(_any([s.rule.pattern for s in found])), found
 
 
 @lru_cache(maxsize=1)
@@ -116,15 +123,23 @@ def triggers() -> tuple[Trigger, ...]:
     for shape in shapes():
         by_group.setdefault(shape.group, []).append(shape.rule.trigger)
     named = rf"""(?i)(?:{_names()})(?:[_-]?(?:{_ENDINGS}))?(?:[\\"'\]]|%22)*\s*[:=,%]|--(?:{_names()})\s"""
+    in_context = [*by_group["credential"], *by_group["texts"], _SPELLED, named, _ODD_KEY]
+    in_token = [*by_group["personal"], base64_of_text(_BASE64_GROUPS)]
     return (
-        Trigger(_either(by_group["credential"] + by_group["texts"] + [_SPELLED]), by_token=False),
-        Trigger(_either([named, _ODD_KEY]), by_token=False),
-        Trigger(_either([*by_group["personal"], base64_of_text(_BASE64_GROUPS)]), by_token=True),
+        Trigger(compile_pattern(trigger_of(in_context)), by_token=False),
+        Trigger(compile_pattern(trigger_of(in_token)), by_token=True),
     )
 
 
-def _either(patterns: list[str]) -> Pattern:
-    return compile_pattern("|".join(f"(?:{pattern})" for pattern in patterns))
+def trigger_of(patterns: list[str]) -> str:
+    """One pattern for all of them."""
+    at_words = _any([pattern.removeprefix(_WORD) for pattern in patterns if pattern.startswith(_WORD)])
+    anywhere = [pattern for pattern in patterns if not pattern.startswith(_WORD)]
+    return _any([rf"{_BEGINS}({at_words})", *anywhere])
+
+
+def _any(patterns: list[str]) -> str:
+    return "|".join(f"(?:{pattern})" for pattern in patterns)
 
 
 def _names() -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SMALL = 16_384
 """Bytes of a value that is decoded as it is."""
 
-_PASSED = 1 << 16  # bytes in which the ends of lines are counted together
+_PASSED = 1 << 16  # bytes in which the ends of lines are looked for together
 _BOM = b"\xef\xbb\xbf"
 _GAP = re.compile(rb"[\s,]*")
 _MEMBER = re.compile(rb'[\s,]*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
@@ -36,14 +36,13 @@ _text = msgspec.json.Decoder(str)
 
 class Region(NamedTuple):
     """A part of the evidence: its offsets, the JSON Pointer that leads to it from its record, the name of the field
-    that holds it, the line (from 1; 0: the evidence has no lines), and whether it is one JSON value.
+    that holds it, and whether it is one JSON value.
     """
 
     start: int
     end: int
     pointer: str
     key: str | None
-    line: int
     is_json: bool
 
 
@@ -69,7 +68,8 @@ class Regions:
         self._way: list[_Open] = []
         self._first = len(_BOM) if bytes(data[: len(_BOM)]) == _BOM else 0
         self._whole = _is_json(data[self._first :])
-        self._start, self._end, self._line = 0, -1, 0
+        self._start, self._end = 0, -1
+        self._counted, self._line = 0, 1
 
     @property
     def structured(self) -> bool:
@@ -96,29 +96,39 @@ class Regions:
         """The names of the members of the container that was split last; none of a list."""
         return (self._way[-1].members.names or []) if self._way else []
 
+    def line_of(self, region: Region) -> int | None:
+        """The number of the line that holds a region, from 1; None where the evidence has no lines. Regions ascend."""
+        if self._whole:
+            return None
+        for at in range(self._counted, region.start, _PASSED):
+            self._line += bytes(self._data[at : min(at + _PASSED, region.start)]).count(b"\n")
+        self._counted = max(self._counted, region.start)
+        return self._line
+
     def _record(self, offset: int) -> Region:
         """The whole document, or the line."""
         if self._whole:
-            return Region(self._first, len(self._data), "", None, 0, is_json=True)
+            return Region(self._first, len(self._data), "", None, is_json=True)
         return self._line_at(offset)
 
     def _line_at(self, offset: int) -> Region:
         if self._end < offset:
-            self._pass_lines(offset)
+            self._start = self._line_before(offset)
             end = self._find(b"\n", offset)
             self._end = len(self._data) if end < 0 else end
         start = max(self._start, self._first)
         line = self._data[start : self._end]
-        return Region(start, self._end, "", None, self._line, is_json=_is_json(line))
+        return Region(start, self._end, "", None, is_json=_is_json(line))
 
-    def _pass_lines(self, offset: int) -> None:
-        """Go on to the beginning of the line in which an offset stands, and count the lines on the way."""
-        self._start, self._line = self._end + 1, self._line + 1
-        for at in range(self._start, offset, _PASSED):
-            part = bytes(self._data[at : min(at + _PASSED, offset)])
-            last = part.rfind(b"\n")
-            if last >= 0:
-                self._start, self._line = at + last + 1, self._line + part.count(b"\n")
+    def _line_before(self, offset: int) -> int:
+        """Where the line begins in which an offset stands, which is behind the line before."""
+        least = self._end + 1
+        for end in range(offset, least, -_PASSED):
+            start = max(end - _PASSED, least)
+            found = bytes(self._data[start:end]).rfind(b"\n")
+            if found >= 0:
+                return start + found + 1
+        return least
 
     def _member_of(self, opened: _Open, offset: int) -> Region:
         """The member of a container that holds the byte, or whose name does: the one that begins behind it."""
@@ -131,7 +141,7 @@ class Regions:
         token = str(at) if names is None else names[at]
         pointer = f"{region.pointer}/{escape(token)}"
         key = region.key if names is None else token
-        return Region(starts[at], ends[at], pointer, key, region.line, is_json=True)
+        return Region(starts[at], ends[at], pointer, key, is_json=True)
 
     def _split(self, region: Region) -> _Members | None:
         """Where the members of a container stand; None of a scalar, and of one in which a name stands twice."""

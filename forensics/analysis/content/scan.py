@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from heapq import merge
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -42,6 +43,7 @@ _MORE = re.compile(rb"[:/%=+\\]")
 _SEEN = 50_000  # places that are remembered, so that a long log needs no memory for all of its own
 _LOCATED = 50_000  # values that are told to their own bytes
 _LARGE = _BLOCK = 1 << 20
+_encode = msgspec.json.Encoder().encode
 _HEADER = 100  # bytes: the header of a database holds some that no text has
 
 
@@ -122,7 +124,7 @@ class _Scan:
         fields = list(fields_of(decode(self._data[region.start : region.end]).value, region.pointer, region.key))
         if named and region.key is not None:
             fields.append(Field(region.pointer, None, region.key, is_key=True))
-        return region.end, tuple(value for field in fields for value in self._field(field, region))
+        return region.end, tuple(value for field in telling(fields) for value in self._field(field, region))
 
     def _alike(self, region: Region, *, named: bool) -> None:
         """Note keys that look alike: in the objects of a region, and of a large object the names of its members."""
@@ -146,8 +148,6 @@ class _Scan:
 
     def _field(self, field: Field, region: Region) -> tuple[str, ...]:
         text = field.text.encode("utf-8", "surrogateescape" if not region.is_json else "surrogatepass")
-        if not tells(text, field.key):
-            return ()
         found = []
         for span in spans(text, field.key):
             where = self._where(region, span.packed or span.value, field.pointer + span.pointer)
@@ -171,7 +171,7 @@ class _Scan:
         at, length = next(((at, length) for at, length in found if at >= 0), (0, region.end - region.start))
         locator = Locator(
             self._evidence,
-            line=None if self._binary else region.line or None,
+            line=None if self._binary else self.regions.line_of(region),
             offset=region.start + at,
             length=length,
             pointer=(pointer or None) if region.is_json else None,
@@ -193,20 +193,34 @@ def _is_mail(token: bytes) -> bool:
     return token.count(b"@") == 1 and not _MORE.search(token)
 
 
-def tells(text: bytes, key: str | None) -> bool:
-    """Whether a text need be looked at: a trigger fires in it, or its name says credential."""
-    named = key is not None and secret_name(key) is not None
-    return named or any(trigger.pattern.search(text) is not None for trigger in triggers())
+def telling(fields: list[Field]) -> list[Field]:
+    """The fields that need be looked at: a trigger fires in the text, or its name says credential. The texts are looked
+    through together, each written as JSON writes it, since that is what triggers are made for.
+    """
+    written = [_written(field.text) for field in fields]
+    starts = [0, *accumulate(len(text) + 1 for text in written)]
+    wanted = {at for at, field in enumerate(fields) if field.key is not None and secret_name(field.key) is not None}
+    for fired in fired_in(b"\n".join(written)):
+        wanted.update(range(bisect_right(starts, fired.start) - 1, bisect_right(starts, fired.end - 1)))
+    return [fields[at] for at in sorted(wanted)]
 
 
-def fired_in(data: memoryview) -> Iterator[Fired]:
+def _written(text: str) -> bytes:
+    try:
+        return _encode(text)
+    except UnicodeEncodeError:  # half of a pair
+        return b'"%b"' % text.encode("utf-8", "surrogatepass")
+
+
+def fired_in(data: bytes | memoryview) -> Iterator[Fired]:
     """Every place where a trigger fires, in ascending order; none is kept."""
     return merge(*(_fired(trigger, data) for trigger in triggers()))
 
 
-def _fired(trigger: Trigger, data: memoryview) -> Iterator[Fired]:
+def _fired(trigger: Trigger, data: bytes | memoryview) -> Iterator[Fired]:
     for match in trigger.pattern.finditer(data):
-        yield Fired(match.start(), match.end(), trigger.by_token)
+        start = match.start(1)
+        yield Fired(start if start >= 0 else match.start(), match.end(), trigger.by_token)
 
 
 # payloads that are no JSON in the bytes ------------------------------------------------------------------------------
@@ -231,7 +245,7 @@ def _payloads(trace: Trace, noted: Noted) -> None:
 
 
 def _block(trace: Trace, block: bytes, rows: list[int], starts: list[int], noted: Noted) -> None:
-    fired = {bisect_right(starts, one.start) - 1 for one in fired_in(memoryview(block))}
+    fired = {bisect_right(starts, one.start) - 1 for one in fired_in(block)}
     for at in sorted(fired):
         _payload(trace, rows[at], noted)
 

@@ -99,6 +99,14 @@ def test_texts_are_looked_into(tmp_path: Path, text: str, kind: str) -> None:
     assert found.tags == [kind]
 
 
+@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "\t=SUM(A1:A9)", '@HYPERLINK("http://h.example")'])
+def test_a_formula_is_found_where_a_value_begins_with_it(tmp_path: Path, text: str) -> None:
+    document = audited(tmp_path, [{"role": "user", "content": text}, TURNS[1]])
+    (found,) = of(document, "formula_like_text")
+    assert found.locators[0].pointer == "/messages/0/content"
+    assert not of(audited(tmp_path, [{"role": "user", "content": f"a {text}"}, TURNS[1]]), "formula_like_text")
+
+
 def test_a_span_attribute_and_a_pair_name_their_value(tmp_path: Path) -> None:
     attributes = [{"key": "db.password", "value": {"stringValue": "Tr0ub4dor"}}]
     document = audited(tmp_path, TURNS, attributes=attributes, headers=[["X-Api-Key", "9fKq2vLm"]])
