@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from forensics.core.agreement import agree, compare_arguments, says_it_was_cut
 from forensics.core.evidence import Basis
+from forensics.core.executions import ExecutionBuilder
 from forensics.core.findings import finding
 from forensics.core.jsonvalue import text_of
 from forensics.core.lanes import Execution, Known, Lane, Seen, Spot
 from forensics.core.sanitise import one_line
-from forensics.core.stretches import StretchBuilder
 from forensics.core.trace import NOWHERE, Absence, Boundary, Call, Outcome, Payload, Trace, Witness
 from forensics.core.tuples import brief
 
@@ -33,7 +33,7 @@ _TRIES = (
 )
 
 
-class TraceBuilder(StretchBuilder):
+class TraceBuilder(ExecutionBuilder):
     """Builds one trace. `spans_are_complete` says that the format records a span for every turn and every execution,
     so that a turn or an execution that only a prompt shows is a gap.
     """

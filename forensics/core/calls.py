@@ -302,7 +302,10 @@ def occurrence(turn: int, index: int) -> str:
 
 
 _TOOL, _TURN, _ID, _AGENT, _ERROR = (_AT[name] for name in ("tool", "turn", "id", "agent", "error"))
-_ARGUMENTS = (_AT["executed"], _AT["requested"])
+_EXECUTED, _RETURNED, _RESULT_STEP, _SERVER = (_AT[name] for name in ("executed", "returned", "result_step", "server"))
+_OUTCOME, _ABSENCE, _ENDED = (_KINDS.index(name) for name in ("outcome", "absence", "ended"))
+_RECORDED = list(Outcome).index(Outcome.RECORDED)
+_ARGUMENTS = (_EXECUTED, _AT["requested"])
 _AS_RETURNED, _AS_SHOWN = (_AT["returned"], _AT["shown"]), (_AT["shown"], _AT["returned"])
 
 
@@ -424,6 +427,35 @@ class Calls(Sequence[Call]):
         ends = zip(answers, outcomes, strict=True)
         self.kinds += b"".join([_UNPAIRED if answer < 0 else _ANSWERED[outcome] for answer, outcome in ends])
         return range(first, len(self))
+
+    def run_all(
+        self,
+        rows: Sequence[int],
+        witnesses: Sequence[Witness],
+        answers: Sequence[int],
+        servers: Sequence[int],
+        times: Sequence[tuple[int, int]],
+    ) -> None:
+        """Note that these calls ran: the record of each, the step that says what it returned, the server as a number of
+        `strings` (NOWHERE: not told), and when it began and ended.
+        """
+        numbers, kinds = self.numbers, self.kinds
+        self.times.extend(repeat(NOWHERE, _TIMES * (max(rows, default=NOWHERE) + 1) - len(self.times)))
+        told = zip(rows, self._all_beside(witnesses), answers, servers, times, strict=True)
+        for row, executed, answer, server, (start, end) in told:
+            at, kind, time = row * _WIDTH, row * _DEPTH, row * _TIMES
+            numbers[at + _EXECUTED], numbers[at + _RETURNED], numbers[at + _RESULT_STEP] = executed, answer, answer
+            if numbers[at + _SERVER] < 0:
+                numbers[at + _SERVER] = server
+            kinds[kind + _OUTCOME], kinds[kind + _ABSENCE], kinds[kind + _ENDED] = _RECORDED, 0, end >= 0
+            self.times[time], self.times[time + 1] = start, end
+
+    def _all_beside(self, witnesses: Sequence[Witness]) -> range:
+        """Keep records that are no steps; returns their numbers."""
+        first = _BESIDE - len(self._beside) // _BESIDE_WIDTH
+        for witness in witnesses:
+            self.beside(witness)
+        return range(first, first - len(witnesses), -1)
 
     def tool(self, row: int) -> str:
         """The tool of a call."""

@@ -149,6 +149,13 @@ class Lane:
             for call in calls:
                 self._unexecuted.add(call)
 
+    def ask_and_run(self, calls: Iterable[int], waiting: Iterable[int]) -> None:
+        """Note calls that the model asked for, of which only some still wait for their execution."""
+        for call in calls:
+            self.unshown.add(call)
+        for call in waiting:
+            self.unexecuted.add(call)
+
     @property
     def unexecuted(self) -> OpenCalls:
         """The calls that wait for their execution; most formats record none, so they are only sorted when asked for."""

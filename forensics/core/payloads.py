@@ -64,6 +64,11 @@ class Payloads:
         self._offset.extend(array("q", offsets))
         self._length.extend(array("i", lengths))
 
+    def add_each(self, payloads: Sequence[Payload | None], places: Sequence[int]) -> None:
+        """Note what the record at each of these places says."""
+        for payload, place in zip(payloads, places, strict=True):
+            self.add(payload, place)
+
     def _spooled_at(self, payload: Payload) -> int:
         return _SPOOLED - self._spool.add(bytes(payload))
 

@@ -66,7 +66,7 @@ class _Pairs(msgspec.Struct, frozen=True, gc=False):
     before: dict[int, int]
 
 
-class _Joined(msgspec.Struct, frozen=True, gc=False):
+class Joined(msgspec.Struct, frozen=True, gc=False):
     """What the events of a stretch belong to: by position the number of a name, the row of a call, and a turn."""
 
     names: list[int]
@@ -84,10 +84,21 @@ class StretchBuilder(TupleBuilder):
         pairs = self._pairs(lane, stretch)
         if isinstance(pairs, int):
             return pairs
-        size = len(stretch.kinds)
-        joined = _Joined(self.trace.strings.add_all(stretch.names), [NOWHERE] * size, self._turns(lane, stretch))
+        joined = self._begin(lane, stretch)
         self._ask_all(lane, stretch, pairs, joined)
         self._answer_all(lane, stretch, pairs, joined)
+        self._add_all(lane, stretch, joined)
+        self.trace.payload.add_all(stretch.offsets, stretch.lengths)
+        return len(stretch.kinds)
+
+    def _begin(self, lane: Lane, stretch: Stretch) -> Joined:
+        """Begin the turns of a stretch; what its events belong to, as far as that is known without their calls."""
+        nothing = [NOWHERE] * len(stretch.kinds)
+        return Joined(self.trace.strings.add_all(stretch.names), nothing, self._turns(lane, stretch))
+
+    def _add_all(self, lane: Lane, stretch: Stretch, joined: Joined) -> None:
+        """Add the steps of a stretch; what they say is added beside it."""
+        size = len(stretch.kinds)
         self.trace.add_steps(
             (
                 stretch.kinds,
@@ -101,8 +112,6 @@ class StretchBuilder(TupleBuilder):
             ),
             stretch.times,
         )
-        self.trace.payload.add_all(stretch.offsets, stretch.lengths)
-        return size
 
     def _numbers(self, texts: Sequence[str], size: int, usual: str) -> Sequence[int]:
         """The number of each text, where they are given; else so many times that of the usual one."""
@@ -158,12 +167,23 @@ class StretchBuilder(TupleBuilder):
             turns[at] = NOWHERE
         return turns
 
-    def _ask_all(self, lane: Lane, stretch: Stretch, pairs: _Pairs, joined: _Joined) -> None:
+    def _ask_all(self, lane: Lane, stretch: Stretch, pairs: _Pairs, joined: Joined) -> None:
         """Ask for the calls of a stretch, each with the step that answers it if that stands in it too."""
+        first, asked = len(self.trace), stretch.at(StepKind.TOOL_CALL)
+        answers = [first + pairs.within[at] if at in pairs.within else NOWHERE for at in asked]
+        outcomes = [stretch.outcomes[pairs.within.get(at, at)] for at in asked]
+        rows = self._add_calls(lane, stretch, joined, answers, outcomes)
+        lane.ask_all(rows, [row for row, answer in zip(rows, answers, strict=True) if answer < 0])
+
+    def _add_calls(
+        self, lane: Lane, stretch: Stretch, joined: Joined, answers: Sequence[int], outcomes: Sequence[Outcome]
+    ) -> array[int]:
+        """Add the calls of a stretch, each with the step that shows its result and the outcome that this tells; returns
+        their rows.
+        """
         first, marks = len(self.trace), stretch.marked(StepKind.TOOL_CALL)
         asked = stretch.at(StepKind.TOOL_CALL)
         turns, ids = list(compress(joined.turns, marks)), list(compress(stretch.ids, marks))
-        answers = [first + pairs.within[at] if at in pairs.within else NOWHERE for at in asked]
         rows = self.trace.calls.add_all(
             list(compress(joined.names, marks)),
             turns,
@@ -172,7 +192,7 @@ class StretchBuilder(TupleBuilder):
             lane.agent,
             [first + at for at in asked],
             answers,
-            [stretch.outcomes[pairs.within.get(at, at)] for at in asked],
+            outcomes,
             list(compress(stretch.servers, marks)),
         )
         self._asked_by.extend(array("i", turns))
@@ -181,9 +201,9 @@ class StretchBuilder(TupleBuilder):
         named = added if all(ids) else array("i", compress(rows, ids))
         lane.calls.add_all(named)
         self._by_id.add_all(named)
-        lane.ask_all(added, [row for row, answer in zip(rows, answers, strict=True) if answer < 0])
         for at, row in zip(asked, rows, strict=True):
             joined.calls[at] = row
+        return added
 
     def _next_indexes(self, turns: list[int]) -> list[int]:
         """The index of each of some calls in its turn."""
@@ -196,7 +216,7 @@ class StretchBuilder(TupleBuilder):
                 self._unasked += 1
         return found
 
-    def _answer_all(self, lane: Lane, stretch: Stretch, pairs: _Pairs, joined: _Joined) -> None:
+    def _answer_all(self, lane: Lane, stretch: Stretch, pairs: _Pairs, joined: Joined) -> None:
         """Give each result the tool, the row and the turn of its call, and its step to a call that was waiting."""
         for asked, at in pairs.within.items():
             for column in (joined.names, joined.calls, joined.turns):

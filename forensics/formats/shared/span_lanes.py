@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -177,16 +178,19 @@ class Scopes:
         if known is not lane:
             self._seen[recorded_id] = (None, None)
 
-    def said(self, scope: Scope, lane: Lane, message: Message) -> None:
-        """A model turn of this lane said this."""
-        scope.heard[message.key] = lane
+    def said(self, scope: Scope, lane: Lane, *messages: Message) -> None:
+        """Model turns of this lane said this."""
+        for message in messages:
+            scope.heard[message.key] = lane
+            for part in message.calls:
+                waiting = scope.waiting.setdefault(part.tool, [])
+                if not waiting or waiting[-1] is not lane:
+                    waiting.append(lane)
+                if part.recorded_id:
+                    scope.asked[part.recorded_id] = lane
+                    self._note(scope, lane, part.recorded_id)
         if scope.agent:
-            self._unfiled.setdefault(scope.agent, []).append((message, lane))
-        for part in message.calls:
-            scope.waiting.setdefault(part.tool, []).append(lane)
-            if part.recorded_id:
-                scope.asked[part.recorded_id] = lane
-                self._note(scope, lane, part.recorded_id)
+            self._unfiled.setdefault(scope.agent, []).extend(zip(messages, repeat(lane)))
 
     def asked(self, scope: Scope, tool: str, recorded_id: str) -> Lane:
         """The lane whose model asked for a call, else the latest one."""

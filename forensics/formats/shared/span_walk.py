@@ -7,6 +7,7 @@ boundary call).
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -29,6 +30,7 @@ from forensics.formats.shared.span_order import NO_PARENT, Event, build_tree
 from forensics.formats.shared.span_roles import AGENTS, OUTSIDE, cast
 from forensics.formats.shared.span_sequence import Sequence
 from forensics.formats.shared.span_setup import setup_of
+from forensics.formats.shared.span_stretches import Columns, Tool, Turn, UsualSpans
 from forensics.formats.shared.span_structure import check_structure, distinct, note
 from forensics.formats.shared.wholeness import cut_short, ends_in_calls, finish_words
 
@@ -39,6 +41,11 @@ if TYPE_CHECKING:
     from forensics.core.messages import Message
     from forensics.core.reading import EvidenceBuilder
     from forensics.formats.shared.spans import Span
+
+
+_TOGETHER = 2048  # events that are looked at together
+_FEW = 4  # events that are told one by one
+_TRIES = 4  # to tell a run of events at once
 
 
 def walk_spans(spans: Iterable[Span], build: EvidenceBuilder) -> None:
@@ -111,8 +118,11 @@ class TraceWalk:
         self._count()
         sequence = Sequence(self.cast, self.builder)
         self.two_events = sequence.two_events
-        for event in sequence.events:
-            self._visit(event)
+        if self.builder.spans_are_complete:
+            for event in sequence.events:
+                self._visit(event)
+        else:
+            self._tell(sequence.events)
         for key in list(self._awaited):
             self._settle(key)
         for span, doubt in self.messages.doubts:
@@ -152,6 +162,79 @@ class TraceWalk:
         return found
 
     # the walk ----------------------------------------------------------------------------------------------------
+
+    def _tell(self, events: list[Event]) -> None:
+        """Tell events in their order: what is usual among those of one conversation that follow each other at once."""
+        usual = UsualSpans(self.cast, self.two_events, self.around_agents)
+        for start in range(0, len(events), _TOGETHER):
+            some = events[start : start + _TOGETHER]
+            told = usual.among(event.row for event in some)
+            run: list[Event] = []
+            scope: Scope | None = None
+            for event in some:
+                one = told.get(event.row)
+                around = None if one is None or not self._ends_well(one) else self.scopes.around(event.row)
+                if around is not scope:
+                    self._tell_run(scope, run, told)
+                    scope, run = around, []
+                run.append(event)
+            self._tell_run(scope, run, told)
+
+    def _ends_well(self, one: Turn | Tool) -> bool:
+        return isinstance(one, Tool) or not self._why_unfinished(one.finish, one.message)
+
+    def _tell_run(self, scope: Scope | None, events: list[Event], told: dict[int, Turn | Tool]) -> None:
+        """Tell events of one conversation (None: those that are not usual). One that is more than a stretch can hold is
+        told by itself, and the rest at once again; where there are many such, the rest one by one.
+        """
+        for _ in range(_TRIES):
+            if scope is None or len(events) < _FEW:
+                break
+            odd = self._tell_at_once(scope, events, told)
+            if odd < 0:
+                return
+            if odd and self._tell_at_once(scope, events[:odd], told) >= 0:
+                break
+            self._visit(events[odd])
+            events = events[odd + 1 :]
+        for event in events:
+            self._visit(event)
+
+    def _tell_at_once(self, scope: Scope, events: list[Event], told: dict[int, Turn | Tool]) -> int:
+        """Tell events at once; returns which of them is more than that, if one is, and then tells none, else -1."""
+        spans = [told[event.row] for event in events]
+        if len(scope.lanes) > 1 or scope.key in self._awaited or not (scope.lanes or isinstance(spans[0], Turn)):
+            return 0
+        turns = [one for one in spans if isinstance(one, Turn)]
+        said = {part.recorded_id for turn in turns for part in turn.message.calls}
+        columns = Columns()
+        for at, (event, one) in enumerate(zip(events, spans, strict=True)):
+            if isinstance(one, Turn):
+                columns.turn(one)
+            elif one.recorded_id in said or one.recorded_id in scope.asked:
+                columns.tool(one, self.scopes.server(event.row))
+            else:
+                return at
+        lane = scope.lanes[0] if scope.lanes else self.scopes.shown(scope, None)
+        stretch = columns.told()
+        number = self.builder.run_at_once(lane, stretch)
+        if number < len(stretch.says):
+            return bisect_right(columns.ends, number)
+        self._told_at_once(scope, lane, events, spans)
+        return NOWHERE
+
+    def _told_at_once(self, scope: Scope, lane: Lane, events: list[Event], spans: list[Turn | Tool]) -> None:
+        """What else follows from turns and executions, for those that come after them."""
+        said = [one.message for one in spans if isinstance(one, Turn)]
+        if said:
+            self.scopes.said(scope, lane, *said)
+            scope.asked_model, scope.last_turn = True, self.builder.trace.turns - 1
+            scope.last_text = self.last_text = said[-1].text
+        for event, one in zip(events, spans, strict=True):
+            if isinstance(one, Turn):
+                del self.cast.answers[event.row]
+            else:
+                self._tool_facts(one.span, one.tool, self.scopes.server(event.row))
 
     def _visit(self, event: Event) -> None:
         row, role = event.row, self.cast.roles[event.row]
@@ -381,14 +464,17 @@ class TraceWalk:
 
     def _check_finish(self, span: Span, message: Message) -> None:
         """A turn whose output was cut, or that ended to call tools and shows none, is a gap (CONTRACT)."""
-        told = span.payload(names.FINISH)
+        why = self._why_unfinished(span.payload(names.FINISH), message)
+        if why:
+            self.builder.gap("evidence_gap", why, span.spot)
+
+    def _why_unfinished(self, told: Payload | None, message: Message) -> str:
         said = (b"" if told is None else bytes(told), message.finish, bool(message.calls))
         why = self._endings.get(said)
         if why is None:
             words = (*finish_words(told), message.finish.lower())
             why = self._endings[said] = cut_short(words, calls=bool(message.calls))
-        if why:
-            self.builder.gap("evidence_gap", why, span.spot)
+        return why
 
     def _check_silent(self, scope: Scope, span: Span, turn: int) -> None:
         """A turn whose output was not captured may still say how it ended: where it was to call tools, a later prompt

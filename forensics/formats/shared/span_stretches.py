@@ -1,0 +1,211 @@
+"""Which spans of a trace are told at once, and what do they say? Turns whose prompts were not captured, and the tools
+that ran between them.
+
+A span is usual where its attributes leave but questions that their values answer; those with equal attributes are asked
+together. Every other span takes its own way (`span_walk`), in its place in the order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from forensics.core.executions import Ran, Turns
+from forensics.core.jsonvalue import text_of
+from forensics.core.stretches import Stretch
+from forensics.core.trace import NOWHERE, Boundary, Outcome, Payload, StepKind
+from forensics.formats.shared import span_names as names
+from forensics.formats.shared.span_names import Role
+from forensics.formats.shared.spans import below
+from forensics.formats.shared.wholeness import damaged_arguments, damaged_results
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from forensics.core.messages import Message
+    from forensics.formats.shared.span_messages import Said
+    from forensics.formats.shared.span_roles import Cast
+    from forensics.formats.shared.spans import Attributes, Span
+
+_texts = msgspec.json.Decoder(list[str]).decode
+
+_MORE_OF_A_TURN = frozenset({*names.TOOL_LISTS, "error.type", *names.TOOL_ERROR})
+_MORE_OF_A_TOOL = frozenset({
+    "error.type", *names.TOOL_ERROR, *names.ERROR_TYPE, *names.TOOL_STATUS, *names.DISPOSITION, *names.TOOL_ORIGIN,
+    *names.TOOL_NAME[1:], *names.TOOL_CALL_ID[1:], *names.TOOL_ARGUMENTS[1:], *names.TOOL_RESULT[1:],
+})  # fmt: skip
+"""Attributes of which more is to be said than a stretch can: names of older vocabularies, failures, who ran it."""
+
+
+class Turn(msgspec.Struct, frozen=True, gc=False):
+    """A usual turn: the model that it names, and what it says of how it ended."""
+
+    span: Span
+    said: Said
+    model: str
+    finish: Payload | None
+
+    @property
+    def message(self) -> Message:
+        """What the model said."""
+        return self.said.messages[0]
+
+
+class Tool(msgspec.Struct, frozen=True, gc=False):
+    """A usual execution: its tool, the id of the call, arguments and result, and where these two stand."""
+
+    span: Span
+    tool: str
+    recorded_id: str
+    arguments: Payload | None
+    result: Payload
+    given: str
+    returned: str
+
+
+class UsualSpans:
+    """Which spans of one trace are usual."""
+
+    def __init__(self, cast: Cast, two_events: frozenset[int], around_agents: set[int]) -> None:
+        self._cast = cast
+        self._apart = two_events | around_agents | cast.twins_of.keys() | cast.told_again.keys()
+
+    def among(self, rows: Iterable[int]) -> dict[int, Turn | Tool]:
+        """Those of these rows that are usual."""
+        cast, spans = self._cast, self._cast.spans
+        shapes: dict[tuple[Role, tuple[str, ...], tuple[int | str, ...]], list[int]] = {}
+        for row in rows:
+            role, span = cast.roles[row], spans[row]
+            if (role is Role.TOOL or role is Role.MODEL) and row not in self._apart:
+                shapes.setdefault((role, tuple(span.attributes), span.slots), []).append(row)
+        found: dict[int, Turn | Tool] = {}
+        for (role, _, _), alike in shapes.items():
+            found.update(self._turns(alike) if role is Role.MODEL else self._tools(alike))
+        return found
+
+    def _turns(self, rows: list[int]) -> dict[int, Turn | Tool]:
+        cast = self._cast
+        keys = cast.spans[rows[0]].attributes.keys()
+        if not keys.isdisjoint(_MORE_OF_A_TURN):
+            return {}
+        rows = [row for row in rows if row in cast.answers and row not in cast.prompts]
+        attributes = [cast.spans[row].attributes for row in rows]
+        models = _text(attributes, _first(names.MODEL, keys))
+        finish = _payloads(attributes, _first(names.FINISH, keys))
+        told = zip(rows, models, finish, strict=True)
+        turns = ((row, Turn(cast.spans[row], cast.answers[row], model, ended)) for row, model, ended in told)
+        return {row: turn for row, turn in turns if _says_no_more(turn.span) and _is_plain(turn.said)}
+
+    def _tools(self, rows: list[int]) -> dict[int, Turn | Tool]:
+        spans = [self._cast.spans[row] for row in rows]
+        first = spans[0]
+        keys = first.attributes.keys()
+        needed = (names.TOOL_NAME[0], names.TOOL_CALL_ID[0], names.TOOL_RESULT[0])
+        if not (keys >= set(needed) and keys.isdisjoint(_MORE_OF_A_TOOL)):
+            return {}
+        attributes = [span.attributes for span in spans]
+        given = names.TOOL_ARGUMENTS[0] if names.TOOL_ARGUMENTS[0] in keys else ""
+        arguments, results = _payloads(attributes, given), [one[needed[2]] for one in attributes]
+        odd = {*damaged_arguments(arguments), *damaged_results(results)}
+        under, at = (below(first.slots[list(keys).index(name)], name) if name else "" for name in (given, needed[2]))
+        told = zip(rows, spans, _text(attributes, needed[0]), _text(attributes, needed[1]), arguments, results, strict=True)
+        return {
+            row: Tool(span, tool, recorded_id, payload, result, span.pointer + under, span.pointer + at)
+            for number, (row, span, tool, recorded_id, payload, result) in enumerate(told)
+            if number not in odd and tool and recorded_id and span.name == f"execute_tool {tool}" and _says_no_more(span)
+        }
+
+
+def _first(table: tuple[str, ...], keys: Iterable[str]) -> str:
+    return next((name for name in table if name in keys), "")
+
+
+def _payloads(attributes: list[Attributes], name: str) -> Sequence[Payload | None]:
+    return [one[name] for one in attributes] if name else [None] * len(attributes)
+
+
+def _text(attributes: list[Attributes], name: str) -> list[str]:
+    """The text of that attribute of each; "" where none is named."""
+    if not name:
+        return [""] * len(attributes)
+    column = [one[name] for one in attributes]
+    try:
+        return _texts(b"[" + b",".join(column) + b"]")
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return [text_of(payload) for payload in column]
+
+
+def _says_no_more(span: Span) -> bool:
+    """Whether a span tells of no failure, no event and nothing that is missing in it."""
+    return not (span.failed or span.events or span.lost or span.tainted)
+
+
+def _is_plain(said: Said) -> bool:
+    """Whether an answer is whole, and a text with calls that hold nothing else."""
+    message = said.messages[0]
+    if said.cut or said.disputed or message.results or message.media or message.place >= 0:
+        return False
+    return all(
+        part.tainted is None and not part.freeform and part.boundary is Boundary.TOOL and part.server is None
+        for part in message.calls
+    )
+
+
+# the stretch ---------------------------------------------------------------------------------------------------------
+
+
+class Columns:
+    """The columns of a stretch of spans while they are filled, in order."""
+
+    def __init__(self) -> None:
+        self._kinds = bytearray()
+        self._names: list[str] = []
+        self._ids: list[str] = []
+        self._places: list[int] = []
+        self._times: list[int] = []
+        self._pointers: list[str] = []
+        self._says: list[Payload | None] = []
+        self._keys: list[bytes] = []
+        self._ran: list[Ran] = []
+        self.ends: list[int] = []
+
+    def turn(self, turn: Turn) -> None:
+        """A turn, and the calls that it asks for."""
+        message = turn.message
+        place, at, pointer = turn.span.place, turn.span.ended_at, turn.said.pointer + message.pointer
+        self._event(StepKind.MODEL, turn.model, "", place, at, pointer, message.text)
+        for part in message.calls:
+            pointer_of_part = pointer + part.pointer
+            self._event(StepKind.TOOL_CALL, part.tool, part.recorded_id or "", place, at, pointer_of_part, part.payload)
+        self._keys.append(message.key)
+        self.ends.append(len(self._kinds))
+
+    def tool(self, tool: Tool, server: str) -> None:
+        """An execution."""
+        span = tool.span
+        place, at = span.place, span.end if span.end >= 0 else span.start
+        self._event(StepKind.TOOL_RESULT, tool.tool, tool.recorded_id, place, at, tool.returned, tool.result)
+        given = tool.given if tool.arguments is not None else span.pointer
+        self._ran.append(Ran(tool.arguments, place, given, server or None, span.start, span.end))
+        self.ends.append(len(self._kinds))
+
+    def _event(  # noqa: PLR0917 - a row of the columns
+        self, kind: StepKind, name: str, recorded_id: str, place: int, at: int, pointer: str, says: Payload | None
+    ) -> None:
+        self._kinds.append(kind)
+        self._names.append(name)
+        self._ids.append(recorded_id)
+        self._places.append(place)
+        self._times.append(at)
+        self._pointers.append(pointer)
+        self._says.append(says)
+
+    def told(self) -> Turns:
+        """The stretch."""
+        size = len(self._kinds)
+        outcomes, none = [Outcome.RECORDED] * size, [NOWHERE] * size
+        stretch = Stretch(
+            bytes(self._kinds), self._names, self._ids, outcomes, self._places, self._times, none, none, self._pointers
+        )
+        return Turns(stretch, self._says, self._keys, self._ran)
