@@ -16,17 +16,17 @@ from forensics.core.jsonvalue import text_of
 from forensics.core.stretches import Stretch
 from forensics.core.trace import NOWHERE, Boundary, Outcome, Payload, StepKind
 from forensics.formats.shared import span_names as names
+from forensics.formats.shared.span_messages import Said
 from forensics.formats.shared.span_names import Role
-from forensics.formats.shared.spans import below
+from forensics.formats.shared.spans import Span, below
 from forensics.formats.shared.wholeness import damaged_arguments, damaged_results
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from forensics.core.messages import Message
-    from forensics.formats.shared.span_messages import Said
     from forensics.formats.shared.span_roles import Cast
-    from forensics.formats.shared.spans import Attributes, Span
+    from forensics.formats.shared.spans import Attributes
 
 _texts = msgspec.json.Decoder(list[str]).decode
 
@@ -99,22 +99,36 @@ class UsualSpans:
 
     def _tools(self, rows: list[int]) -> dict[int, Turn | Tool]:
         spans = [self._cast.spans[row] for row in rows]
-        first = spans[0]
-        keys = first.attributes.keys()
-        needed = (names.TOOL_NAME[0], names.TOOL_CALL_ID[0], names.TOOL_RESULT[0])
-        if not (keys >= set(needed) and keys.isdisjoint(_MORE_OF_A_TOOL)):
+        keys = spans[0].attributes.keys()
+        if not (keys >= _OF_A_TOOL and keys.isdisjoint(_MORE_OF_A_TOOL)):
             return {}
         attributes = [span.attributes for span in spans]
-        given = names.TOOL_ARGUMENTS[0] if names.TOOL_ARGUMENTS[0] in keys else ""
-        arguments, results = _payloads(attributes, given), [one[needed[2]] for one in attributes]
+        arguments = _payloads(attributes, _first(_GIVEN, keys))
+        results = [one[_RETURNED] for one in attributes]
         odd = {*damaged_arguments(arguments), *damaged_results(results)}
-        under, at = (below(first.slots[list(keys).index(name)], name) if name else "" for name in (given, needed[2]))
-        told = zip(rows, spans, _text(attributes, needed[0]), _text(attributes, needed[1]), arguments, results, strict=True)
-        return {
-            row: Tool(span, tool, recorded_id, payload, result, span.pointer + under, span.pointer + at)
-            for number, (row, span, tool, recorded_id, payload, result) in enumerate(told)
-            if number not in odd and tool and recorded_id and span.name == f"execute_tool {tool}" and _says_no_more(span)
-        }
+        under, at = _place(spans[0], _first(_GIVEN, keys)), _place(spans[0], _RETURNED)
+        told = zip(rows, spans, _text(attributes, _TOOL), _text(attributes, _CALL), arguments, results, strict=True)
+        tools = (
+            (row, Tool(span, tool, recorded_id, given, result, span.pointer + under, span.pointer + at))
+            for number, (row, span, tool, recorded_id, given, result) in enumerate(told)
+            if number not in odd
+        )
+        return {row: tool for row, tool in tools if _is_named(tool) and _says_no_more(tool.span)}
+
+
+_GIVEN = names.TOOL_ARGUMENTS[:1]
+_TOOL, _CALL, _RETURNED = names.TOOL_NAME[0], names.TOOL_CALL_ID[0], names.TOOL_RESULT[0]
+_OF_A_TOOL = frozenset({_TOOL, _CALL, _RETURNED})
+
+
+def _place(span: Span, name: str) -> str:
+    """Where that attribute stands below its span."""
+    return below(span.slots[list(span.attributes).index(name)], name) if name else ""
+
+
+def _is_named(tool: Tool) -> bool:
+    """Whether an execution names its tool, in one way, and its call."""
+    return bool(tool.tool and tool.recorded_id) and tool.span.name == f"execute_tool {tool.tool}"
 
 
 def _first(table: tuple[str, ...], keys: Iterable[str]) -> str:
