@@ -14,10 +14,12 @@ import msgspec
 
 from forensics.core.build import Spot
 from forensics.errors import UnknownFormatError
+from forensics.formats.shared.claude.at_once import AtOnce
 from forensics.formats.shared.claude.walk import Session
 from forensics.formats.shared.document import find_document, note_cut
 from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, opens_with, text
-from forensics.formats.shared.lines import BOM, lines
+from forensics.formats.shared.line_fields import blocks_of_lines
+from forensics.formats.shared.lines import BOM
 from forensics.formats.shared.yaml_evidence import note_place, note_rest
 from forensics.formats.shared.yaml_text import read_yaml
 
@@ -101,8 +103,9 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     if _is_yaml(bytes(source.data[:_HEAD])):
         _read_yaml(source, session)
     elif not _read_document(source, session):
-        for line in lines(source):
-            session.line(line)
+        at_once = AtOnce(session)
+        for block in blocks_of_lines(source):
+            at_once.block(source, block)
     session.close()
     if not build.counts.records:
         raise source.holds_no("record of a session")

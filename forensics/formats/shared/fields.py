@@ -155,7 +155,7 @@ _HOLDS_A_CALL = re.compile(
 )
 
 
-def holds_a_call(raw: Payload) -> bool:
+def holds_a_call(raw: Payload | bytes) -> bool:
     """Whether a JSON text holds what the APIs write for a call or a result."""
     return _HOLDS_A_CALL.search(raw) is not None
 

@@ -16,8 +16,9 @@ from forensics.core.stretches import Stretch
 from forensics.core.times import all_nanoseconds
 from forensics.core.trace import NOWHERE, Outcome
 from forensics.formats.shared.fields import Fields, text
+from forensics.formats.shared.groups import Group
 from forensics.formats.shared.plain_records import ONLY_TRACE
-from forensics.formats.shared.plain_shapes import BY_ITSELF, Group, Part, Shape
+from forensics.formats.shared.plain_shapes import BY_ITSELF, Part, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from forensics.core.jsonvalue import value_of
-from forensics.formats.shared.claude.history import is_result
+from forensics.formats.shared.claude.kinds import CALLS_BESIDE, is_read, is_result
 from forensics.formats.shared.fields import as_object, call_marks, holds_a_call, is_text, opens_with
 
 if TYPE_CHECKING:
@@ -19,12 +19,9 @@ if TYPE_CHECKING:
     from forensics.core.trace import Payload
     from forensics.formats.shared.claude.lines import Record
 
-_TEXTS = frozenset({"text", "thinking", "redacted_thinking"})
-_MEDIA = frozenset({"image", "document", "file"})
 _IDS = ("tool_use_id", "toolUseID", "toolUseId", "tool_call_id", "toolCallId", "call_id", "id")
 _NAMES = ("name", "tool_name", "toolName", "tool")
 _NAMES_A_CALL = re.compile(rb'"tool_use_id"')
-_CALLS_BESIDE = frozenset({"tool_calls", "tool_call", "function_call", "toolCalls", "toolUse"})
 
 
 class Named(msgspec.Struct, frozen=True):
@@ -41,11 +38,11 @@ def suspect(record: Record) -> Payload | None:
     content = record.content
     if content is None or (not is_text(content) and not opens_with(content, b"[")):
         return as_object(record.fields)
-    beside = [held for name, held in record.message.items() if name in _CALLS_BESIDE and bytes(held) not in _NOTHING]
+    beside = [held for name, held in record.message.items() if name in CALLS_BESIDE and bytes(held) not in _NOTHING]
     unread = [
         raw
         for kind, (raw, fields) in zip(record.kinds, record.blocks, strict=True)
-        if not _is_read(record.kind, kind) and fields and (holds_a_call(raw) or call_marks(fields))
+        if not is_read(record.kind, kind) and fields and (holds_a_call(raw) or call_marks(fields))
     ]
     found = [*beside, *unread]
     return msgspec.Raw(b"[" + b",".join(map(bytes, found)) + b"]") if found else None
@@ -54,14 +51,13 @@ def suspect(record: Record) -> Payload | None:
 _NOTHING = (b"null", b"[]", b"{}")
 
 
-def _is_read(speaker: str, kind: str) -> bool:
-    """Whether a block of this kind is read in a record of this speaker."""
-    calls = kind.endswith("tool_use") and speaker == "assistant"
-    return calls or is_result(kind) or kind in _TEXTS or kind in _MEDIA
-
-
 def _may_hold(record: Record) -> bool:
-    return any(holds_a_call(held) or _NAMES_A_CALL.search(held) for held in record.fields.values())
+    return any(map(may_hold, record.fields.values()))
+
+
+def may_hold(raw: Payload | bytes) -> bool:
+    """Whether a JSON text, or several joined, may hold a call or a result."""
+    return holds_a_call(raw) or _NAMES_A_CALL.search(raw) is not None
 
 
 def is_a_turn(record: Record) -> bool:

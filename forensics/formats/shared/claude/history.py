@@ -5,15 +5,19 @@ A resumed session writes its history again, with the same ids (FORMATS section 6
 
 from __future__ import annotations
 
+from array import array
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from forensics.core.evidence import Basis
 from forensics.core.findings import finding
+from forensics.formats.shared.claude.kinds import is_result
 from forensics.formats.shared.fields import is_true, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from forensics.core.evidence import Locator
     from forensics.core.reading import EvidenceBuilder
@@ -21,22 +25,98 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 _DIGEST = 16
+_NAMELESS = frozenset({""})
+_LOOKED_AT = -1  # instead of where it is kept what stands under a name
+_KEPT = 3  # numbers of a record that was told at once: its kind, and the offset and the length of its content
+
+
+class Said(msgspec.Struct, frozen=True, gc=False):
+    """What a record is known by: its kind, its `uuid` and what it is a piece of ("": not said, or it says nothing), and
+    where in the evidence its content stands, as offset and length.
+    """
+
+    kind: str
+    uuid: str
+    owner: str
+    offset: int
+    length: int
+
+    @property
+    def names(self) -> set[str]:
+        """Under which names it stands."""
+        return {self.uuid, self.owner} - _NAMELESS
+
+    def key(self, name: str, text: memoryview) -> bytes:
+        """What it is known by under one of its names."""
+        return _key(self.kind, name, bytes(text[self.offset : self.offset + self.length]))
 
 
 class Again:
-    """Which records stood before: by `uuid` and content, else by what they are a piece of and content."""
+    """Which records stood before: by `uuid` and content, else by what they are a piece of and content.
 
-    def __init__(self) -> None:
+    Names hardly ever come again. So of records that are told at once no more is kept than under which names they stand
+    and where their content does, until one of the names comes again.
+    """
+
+    def __init__(self, text: memoryview) -> None:
         self.seen: set[bytes] = set()
         self.places: list[Locator] = []
         self.count = 0
+        self._text = text
+        self._named: dict[str, int] = {}
+        self._kinds: dict[str, int] = {}
+        self._kept = array("q")
 
     def is_again(self, record: Record, waits: Callable[[str], bool]) -> bool:
         """Whether this record was told. A result that a waiting call's id names answers that call, whatever it says."""
-        keys = _keys(record)
+        content = record.content
+        said = b"" if content is None else bytes(content)
+        names = _names(record)
+        for name in names:
+            self._look_at(name)
+        keys = [_key(record.kind, name, said) for name in names]
         told = any(key in self.seen for key in keys)
         self.seen.update(keys)
         return told and not any(waits(call_id) for call_id in answered(record))
+
+    def _look_at(self, name: str) -> None:
+        """Look at the content of the record that was told at once under a name, if that was not done yet."""
+        at = self._named.get(name, _LOOKED_AT)
+        if at != _LOOKED_AT:
+            kind, offset, length = self._kept[at : at + _KEPT]
+            self.seen.add(Said(tuple(self._kinds)[kind], "", "", offset, length).key(name, self._text))
+        self._named[name] = _LOOKED_AT
+
+    def new_ones(self, records: Sequence[Said]) -> int:
+        """How many of these records, which follow each other, stand before the first that was told."""
+        here: dict[str, Said] = {}
+        keys: set[bytes] = set()
+        for count, said in enumerate(records):
+            for name in said.names:
+                before = here.get(name)
+                if before is None and name not in self._named:
+                    here[name] = said
+                    continue
+                if before is not None:
+                    keys.add(before.key(name, self._text))
+                self._look_at(name)
+                key = said.key(name, self._text)
+                if key in keys or key in self.seen:
+                    return count
+                keys.add(key)
+        return len(records)
+
+    def take_all(self, records: Sequence[Said]) -> None:
+        """Take records that were not told before."""
+        for said in records:
+            for name in said.names:
+                if name in self._named:
+                    self._look_at(name)
+                    self.seen.add(said.key(name, self._text))
+                else:
+                    self._named[name] = len(self._kept)
+            kind = self._kinds.setdefault(said.kind, len(self._kinds))
+            self._kept.extend((kind, said.offset, said.length))
 
     def note(self, locator: Locator) -> None:
         """Remember where a record stands again."""
@@ -52,16 +132,15 @@ class Again:
             build.found(finding("duplicate_record", message, locators=tuple(self.places), basis=Basis.DERIVED))
 
 
-def _keys(record: Record) -> list[bytes]:
-    """What a record is known by; none for a record that neither has an id nor says anything."""
-    content = record.content
-    said = b"" if content is None else bytes(content)
-    kind = record.kind.encode("utf-8", "surrogatepass")
-    names = [record.uuid] if record.uuid else []
-    owner = text(record.message, "id") or text(record.fields, "timestamp") if content is not None else ""
-    if owner:
-        names.append(owner)
-    return [digest_of(kind, name.encode("utf-8", "surrogatepass"), said) for name in names]
+def _names(record: Record) -> list[str]:
+    """Under which names a record stands; none where it neither has an id nor says anything."""
+    said = record.content is not None
+    owner = text(record.message, "id") or text(record.fields, "timestamp") if said else ""
+    return [name for name in (record.uuid, owner) if name]
+
+
+def _key(kind: str, name: str, said: bytes) -> bytes:
+    return digest_of(kind.encode("utf-8", "surrogatepass"), name.encode("utf-8", "surrogatepass"), said)
 
 
 def digest_of(*parts: bytes) -> bytes:
@@ -94,24 +173,24 @@ class Chain:
 
         The first record may follow one of another file, and news of a running tool (`progress`) are not always kept.
         """
-        uuid, parent = record.uuid, record.parent
-        lost = bool(parent) and parent not in self._known
-        first = not self._known
+        asks = not record.aside and _is_prompt(record)
+        return self.follow(record.uuid, record.parent, asks=asks, speaks=bool(record.message))
+
+    def follow(self, uuid: str, parent: str, *, asks: bool, speaks: bool) -> bool:
+        """The same of a record by what it says of itself: whether a person asks in it, and whether it has a message."""
+        known = self._known
+        lost = bool(parent) and parent not in known
+        first = not known
         if first:
             self.begins_elsewhere = lost
-        if not record.aside and _is_prompt(record):
-            self.branches += self._known.get(parent, self._asked) < self._asked
+        if asks:
+            self.branches += known.get(parent, self._asked) < self._asked
             self._asked += 1
         if uuid:
-            self._known[uuid] = self._asked
-        return lost and not first and bool(record.message)
+            known[uuid] = self._asked
+        return lost and not first and speaks
 
 
 def _is_prompt(record: Record) -> bool:
     """Whether a person said something: neither a result nor what the harness put in."""
     return record.kind == "user" and not any(map(is_result, record.kinds)) and not is_true(record.fields, "isMeta")
-
-
-def is_result(kind: str) -> bool:
-    """Whether a block of that type is the result of a call: `tool_result`, `web_search_tool_result` and the like."""
-    return kind.endswith("tool_result")

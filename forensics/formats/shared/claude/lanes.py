@@ -52,6 +52,10 @@ class Lanes:
         """The lanes, in the order in which they began."""
         return iter(self._open.values())
 
+    def begun(self, name: str) -> Open | None:
+        """The lane of that name, if it was begun."""
+        return self._open.get(name)
+
     def of(self, record: Record, spot: Spot, builder: TraceBuilder) -> Open:
         """The lane of a record, begun with a step of its own where it is that of a sub-agent."""
         name = self._agent(record)
@@ -73,14 +77,10 @@ class Lanes:
 
     def _agent(self, record: Record) -> str:
         """Whose record it is: the main agent's, or a sub-agent's by its id, its call, or the root of its side chain."""
-        under = text(record.fields, "parent_tool_use_id")
-        if under:
-            return f"agent-{under}"
-        if not record.aside:
-            return MAIN
-        agent = text(record.fields, "agentId")
-        if agent:
-            return f"agent-{agent}"
+        under, agent = text(record.fields, "parent_tool_use_id"), text(record.fields, "agentId")
+        known = lane_name(under, agent, aside=record.aside)
+        if known:
+            return known
         if not record.parent or not self._chains:
             self._chains += 1
         name = self._roots.get(record.parent, f"sidechain-{self._chains}")
@@ -95,6 +95,17 @@ class Lanes:
         content = record.content
         said = "" if content is None or not is_text(content) else text_of(content)
         return self._prompts.get(_prompt_key(said), NOWHERE)
+
+
+def lane_name(under: str, agent: str, *, aside: bool) -> str:
+    """The lane of a record by the call that it is made under, by its agent, or as it stands aside; "" where it follows
+    from the records before.
+    """
+    if under:
+        return f"agent-{under}"
+    if not aside:
+        return MAIN
+    return f"agent-{agent}" if agent else ""
 
 
 def trace_id(fields: Fields) -> str:

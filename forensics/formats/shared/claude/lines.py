@@ -92,7 +92,7 @@ def read_record(data: memoryview | Payload, offset: int = 0) -> Record | str:
     except _REFUSED:
         return _read_slowly(data, offset, length)
     message, blocks, plain = _open(fields)
-    if plain and says_each_key_once(fields, told) and _is_clean(told):
+    if plain and says_each_key_once(fields, told) and is_clean(told):
         return _record(fields, message, blocks, offset=offset, length=length)
     return _read_slowly(data, offset, length)
 
@@ -110,7 +110,7 @@ def _open(fields: Fields) -> tuple[Fields, tuple[tuple[Payload, Fields], ...], b
     return message, blocks, plain and once
 
 
-def _is_clean(raw: bytes) -> bool:
+def is_clean(raw: bytes) -> bool:
     """Whether the text is UTF-8 without an escape that may be a lone surrogate."""
     if raw.isascii():
         return _SURROGATE_ESCAPE not in raw

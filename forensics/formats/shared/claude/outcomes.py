@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.jsonvalue import text_of
+from forensics.formats.shared.claude.kinds import CONTENT
 from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, present, text
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ _UNSETTLED = re.compile(
     r"\[Request interrupted by user|\btimed out\b|\bwas aborted\b|MCP error -3200[01]", re.IGNORECASE
 )
 INTERRUPTION = "[Request interrupted by user"
+MAY_SAY = (b'"[', b'"\\')
+"""How a text begins, as it is written, that may begin with that."""
 
 
 class Told(msgspec.Struct, frozen=True, gc=False):
@@ -49,7 +52,7 @@ def outcome(block: Fields, structured: Payload | None, marks: Fields) -> Told:
     """What a tool result says: `block` holds it, `structured` is the record's own copy of it (`toolUseResult`), `marks`
     are the fields of the record.
     """
-    content = present(block, "content", "output")
+    content = present(block, *CONTENT)
     said = "" if content is None else _head(content)
     own = structured is not None and is_text(structured) and text_of(structured).startswith("Error")
     failed = bytes(block.get("is_error", b"")) == b"true" or own
@@ -61,6 +64,16 @@ def outcome(block: Fields, structured: Payload | None, marks: Fields) -> Told:
     if stopped or (failed and _UNSETTLED.search(said)):
         return Told(failed=failed, unsettled=True)
     return Told(failed=failed)
+
+
+def ran_plainly(content: Payload | None, structured: Payload | None) -> bool:
+    """Whether a result that is not marked as an error can but say that its call ran and succeeded: nothing in it, as it
+    is written, is what the harness says otherwise.
+    """
+    if content is None or bytes(memoryview(content)[:2]) in MAY_SAY or bytes(memoryview(content)[:1]) != b'"':
+        return False
+    told = b"{" if structured is None else bytes(structured)
+    return told[:1] != b'"' and b"true" not in told
 
 
 def _was_interrupted(structured: Payload | None) -> bool:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
 
 from forensics.formats.shared.fields import Fields, fields_of, present, whole_number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from forensics.core.reading import Counts
 
 
@@ -19,9 +23,13 @@ class Tokens:
 
     def of_message(self, key: str, message: Fields) -> None:
         """Those of a piece of the message that `key` names: the last piece has the final numbers."""
-        now, before = _usage(message), self._known.get(key, (0, 0))
-        if now is None:
-            return
+        now = _usage(message)
+        if now is not None:
+            self.add(key, now)
+
+    def add(self, key: str, now: tuple[int, int]) -> None:
+        """The same by the tokens themselves, read and written."""
+        before = self._known.get(key, (0, 0))
         self._counts.input_tokens += max(0, now[0] - before[0])
         self._counts.output_tokens += max(0, now[1] - before[1])
         if key:
@@ -33,6 +41,23 @@ class Tokens:
         if told is not None:
             self._counts.input_tokens = max(self._counts.input_tokens, told[0])
             self._counts.output_tokens = max(self._counts.output_tokens, told[1])
+
+
+class _Usage(msgspec.Struct, gc=False):
+    input_tokens: Annotated[int, msgspec.Meta(ge=0, lt=10**18)] = 0
+    output_tokens: Annotated[int, msgspec.Meta(ge=0, lt=10**18)] = 0
+
+
+_usages = msgspec.json.Decoder(list[_Usage]).decode
+
+
+def usages(messages: Sequence[Fields]) -> Sequence[tuple[int, int] | None]:
+    """The tokens that each message says that it read and wrote; None for one that does not say."""
+    try:
+        told = _usages(b"[" + b",".join([message["usage"] for message in messages]) + b"]")
+    except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
+        return list(map(_usage, messages))
+    return [(one.input_tokens, one.output_tokens) for one in told]
 
 
 def _usage(fields: Fields) -> tuple[int, int] | None:

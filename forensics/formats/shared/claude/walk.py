@@ -13,9 +13,24 @@ from forensics.core.findings import finding
 from forensics.core.jsonvalue import text_of
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
-from forensics.core.trace import NOWHERE, Boundary, Payload, StepKind
+from forensics.core.trace import NOWHERE, Payload, StepKind
 from forensics.formats.shared.claude.hidden import hidden_in, is_a_turn, suspect
-from forensics.formats.shared.claude.history import Again, Chain, is_result
+from forensics.formats.shared.claude.history import Again, Chain
+from forensics.formats.shared.claude.kinds import (
+    AGENT_NEWS,
+    API_ERROR,
+    COMPACTIONS,
+    CONTENT,
+    CUT,
+    LOCAL_COMMAND,
+    STRUCTURED,
+    SUB_AGENT_TOOLS,
+    SYNTHETIC,
+    WORDS,
+    boundary,
+    is_call,
+    is_result,
+)
 from forensics.formats.shared.claude.lanes import MAIN, Lanes, Open, trace_id
 from forensics.formats.shared.claude.lines import Record, read_line, read_record
 from forensics.formats.shared.claude.outcomes import INTERRUPTION, outcome
@@ -31,9 +46,7 @@ if TYPE_CHECKING:
     from forensics.formats.shared.lines import Line
 
 _LARGE = 1 << 20  # bytes of a record that are named as large
-_SUB_AGENT_TOOLS = frozenset({"Task", "Agent"})
 _SURROUNDINGS = ("cwd", "gitBranch", "sessionId", "session_id")  # where the run began, as its first record says
-_CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
 
 
 class Session:
@@ -44,7 +57,7 @@ class Session:
         self.builder: TraceBuilder | None = None
         self.early: list[tuple[Record, Spot]] = []
         self.lanes = Lanes()
-        self.again = Again()
+        self.again = Again(build.places.text)
         self.chain = Chain()
         self.tokens = Tokens(build.counts)
         self.ended: bool | None = None
@@ -112,7 +125,7 @@ class Session:
 
     def _tell(self, record: Record, spot: Spot) -> None:
         tainted = faults_of(record.faults, spot, self.build)
-        fields, trace = record.fields, self._builder().trace
+        fields, trace = record.fields, self.trace_builder().trace
         if not trace.surroundings and not trace.calls:
             trace.surroundings = [fields[name] for name in _SURROUNDINGS if name in fields]
         spot = Spot(spot.place, spot.pointer, nanoseconds(present(fields, "timestamp")))
@@ -120,10 +133,14 @@ class Session:
             self.again.note(self.build.places.locator(spot.place, spot.pointer))
             return
         if self.chain.note(record):
-            message = "the record that this one follows is not in the file: what stood between is lost"
-            self._builder().gap("evidence_gap", message, spot)
+            self.tell_lost(spot)
         self._suspect(record, spot)
         _KINDS.get(record.kind, Session.bookkeeping)(self, record, spot, tainted)
+
+    def tell_lost(self, spot: Spot) -> None:
+        """The record that this one follows should stand in the file and does not."""
+        message = "the record that this one follows is not in the file: what stood between is lost"
+        self.trace_builder().gap("evidence_gap", message, spot)
 
     def _suspect(self, record: Record, spot: Spot) -> None:
         """Note what may hold calls in a place that is not read, until all calls are told."""
@@ -132,15 +149,15 @@ class Session:
             self.suspects.append((part, spot))
         if is_a_turn(record):
             message = f"a message in a record of a kind that is not known ({one_line(record.kind or '(none)', 40)})"
-            self._builder().gap("evidence_gap", message, spot)
+            self.trace_builder().gap("evidence_gap", message, spot)
 
     def _tell_hidden(self) -> None:
-        calls = self._builder().trace.calls
+        calls = self.trace_builder().trace.calls
         told, tools = {call.recorded_id or "" for call in calls}, {call.tool for call in calls}
         for part, spot in self.suspects:
             if hidden_in(part, told, tools):
                 message = "a call or a result stands in a part of a record that is not read"
-                self._builder().gap("evidence_gap", message, spot)
+                self.trace_builder().gap("evidence_gap", message, spot)
 
     def close(self) -> None:
         """Tell what can be told only at the end."""
@@ -150,36 +167,47 @@ class Session:
             else:
                 return
         for one in self.lanes:
-            self._end_turn(one)
+            self.end_turn(one)
         self.again.tell(self.build)
         self._tell_hidden()
         self.build.counts.branches = self.chain.branches
-        trace = self._builder().trace
+        trace = self.trace_builder().trace
         trace.ended_normally = self.ended
         if self.chain.begins_elsewhere and not trace.calls:
             self.build.records_calls = False  # the calls of this run may stand in the file that holds its beginning
 
-    def _builder(self) -> TraceBuilder:
+    def trace_builder(self) -> TraceBuilder:
+        """The builder of the trace, which has begun."""
         assert self.builder is not None  # noqa: S101 - a record is told only after the trace has begun
         return self.builder
+
+    # records that are told at once -------------------------------------------------------------------------------
+
+    @property
+    def begun(self) -> bool:
+        """Whether it is known which session it is and where it began: until then each record may be the one that says
+        so.
+        """
+        trace = None if self.builder is None else self.builder.trace
+        return trace is not None and bool(trace.surroundings or trace.calls)
 
     # what the model said -----------------------------------------------------------------------------------------
 
     def assistant(self, record: Record, spot: Spot, tainted: str | None) -> None:
         """A piece of a model turn: texts and calls. What the harness said in the model's place is no turn."""
-        calls = any(map(_is_call, record.kinds))
+        calls = any(map(is_call, record.kinds))
         model = text(record.message, "model")
-        if model == "<synthetic>" and not calls:
+        if model == SYNTHETIC and not calls:
             self._synthetic(record, spot)
             return
-        one = self.lanes.of(record, spot, self._builder())
+        one = self.lanes.of(record, spot, self.trace_builder())
         key = text(record.message, "id") or text(record.fields, "requestId")
         if not key or key != one.message:
-            self._end_turn(one)
-            turn = self._builder().turn(one.lane, spot, model=model)
+            self.end_turn(one)
+            turn = self.trace_builder().turn(one.lane, spot, model=model)
             one.turn, one.message, one.texts, one.spot, one.asked = turn, key, [], spot, 0
             if key:
-                self._builder().trace.named_turns.add(turn)
+                self.trace_builder().trace.named_turns.add(turn)
         one.stop = text(record.message, "stop_reason") or one.stop
         self._say(one, record, spot, tainted)
         self.tokens.of_message(key, record.message)
@@ -190,7 +218,7 @@ class Session:
             one.texts.append(content)
         for index, (kind, (raw, fields)) in enumerate(zip(record.kinds, record.blocks, strict=True)):
             at = spot.down(f"/message/content/{index}")
-            if _is_call(kind):
+            if is_call(kind):
                 self._ask(one, fields, at, tainted)
             elif is_result(kind):
                 self._answer(one, fields, at, record.fields, tainted)
@@ -203,49 +231,50 @@ class Session:
         if call_id and self._asked_already(one, tool, call_id, arguments):
             return
         one.asked += 1
-        row = self._builder().request(
+        row = self.trace_builder().request(
             one.lane,
             one.turn,
             tool,
             call_id,
             arguments,
             spot,
-            boundary=_boundary(tool, text(fields, "type")),
+            boundary=boundary(tool, text(fields, "type")),
             server=mcp_server(tool),
             tainted=tainted,
         )
-        if tool in _SUB_AGENT_TOOLS and arguments is not None:
-            step = self._builder().trace.calls[row].step
+        if tool in SUB_AGENT_TOOLS and arguments is not None:
+            step = self.trace_builder().trace.calls[row].step
             self.lanes.started(call_id or "", text(fields_of(arguments), "prompt"), step)
 
     def _asked_already(self, one: Open, tool: str, call_id: str, arguments: Payload | None) -> bool:
         """Whether an earlier piece of this turn asked for this very call."""
-        calls = self._builder().trace.calls
+        calls = self.trace_builder().trace.calls
         held = (calls[row] for row in one.lane.calls.get(call_id, ()))
         return any(c.turn == one.turn and c.tool == tool and c.arguments == arguments for c in held)
 
-    def _end_turn(self, one: Open) -> None:
+    def end_turn(self, one: Open) -> None:
+        """The turn of a lane has ended: what it said, and what it should have said."""
         if one.turn < 0:
             return
-        builder = self._builder()
+        builder = self.trace_builder()
         builder.words(one.turn, joined(one.texts))
         if one.stop == "tool_use" and not one.asked:
             builder.gap("evidence_gap", "the turn ended to call tools and shows none", one.spot)
-        elif one.stop in _CUT:
+        elif one.stop in CUT:
             builder.gap("evidence_gap", f"the model's output was cut ({one.stop})", one.spot)
         one.turn, one.stop, one.texts = NOWHERE, "", []
 
     def _synthetic(self, record: Record, spot: Spot) -> None:
         failed = is_true(record.fields, "isApiErrorMessage")
         kind = StepKind.ERROR if failed else StepKind.OTHER
-        one = self.lanes.of(record, spot, self._builder())
-        self._builder().step(kind, spot, name="synthetic", agent=one.lane.agent, payload=_said(record))
+        one = self.lanes.of(record, spot, self.trace_builder())
+        self.trace_builder().step(kind, spot, name="synthetic", agent=one.lane.agent, payload=_said(record))
 
     # what the model was shown ------------------------------------------------------------------------------------
 
     def user(self, record: Record, spot: Spot, tainted: str | None) -> None:
         """What the model is shown: results to their calls, then what the person or the harness said."""
-        one = self.lanes.of(record, spot, self._builder())
+        one = self.lanes.of(record, spot, self.trace_builder())
         results = [index for index, kind in enumerate(record.kinds) if is_result(kind)]
         for index in results:
             at = spot.down(f"/message/content/{index}")
@@ -257,17 +286,17 @@ class Session:
         summary = is_true(record.fields, "isCompactSummary")
         name = "compact summary" if summary else "interruption" if _is_interruption(said) else "meta" if meta else ""
         kind = StepKind.SYSTEM if meta and not summary else StepKind.USER
-        step = self._builder().step(kind, spot, name=name, agent=one.lane.agent, payload=said)
+        step = self.trace_builder().step(kind, spot, name=name, agent=one.lane.agent, payload=said)
         if summary:
             self._compacted(step, spot)
 
     def _answer(self, one: Open, fields: Fields, spot: Spot, marks: Fields, tainted: str | None) -> None:
-        told = outcome(fields, present(marks, "toolUseResult", "tool_use_result"), marks)
-        self._builder().show(
+        told = outcome(fields, present(marks, *STRUCTURED), marks)
+        self.trace_builder().show(
             one.lane,
             text(fields, "tool_use_id") or None,
             "",
-            present(fields, "content", "output"),
+            present(fields, *CONTENT),
             spot,
             failed=told.failed,
             denied=told.denied,
@@ -277,7 +306,7 @@ class Session:
 
     def _compacted(self, step: int, spot: Spot) -> None:
         """The model goes on from a summary; the records before it stand in the file all the same."""
-        builder = self._builder()
+        builder = self.trace_builder()
         if any(f.code == "compacted_history" for f in builder.trace.findings):
             return
         message = "the history was compacted: from here on the model saw a summary of what stands before"
@@ -290,35 +319,35 @@ class Session:
         """A record of the harness that the model is not shown: a step without text, so that nothing is lost."""
         del tainted
         name = record.kind or "record"
-        self._builder().step(StepKind.OTHER, spot, name=name, agent=MAIN)
+        self.trace_builder().step(StepKind.OTHER, spot, name=name, agent=MAIN)
 
     def system(self, record: Record, spot: Spot, tainted: str | None) -> None:
         """What the harness noted: errors of the API, compaction, hooks, commands."""
         del tainted
         subtype = text(record.fields, "subtype")
-        failed = subtype == "api_error"
-        said = present(record.fields, "error", "content") if failed or subtype == "local_command" else None
+        failed = subtype == API_ERROR
+        said = present(record.fields, "error", "content") if failed or subtype == LOCAL_COMMAND else None
         kind = StepKind.ERROR if failed else StepKind.OTHER
-        step = self._builder().step(kind, spot, name=subtype or "system", agent=MAIN, payload=said)
-        if subtype in ("compact_boundary", "microcompact_boundary"):
+        step = self.trace_builder().step(kind, spot, name=subtype or "system", agent=MAIN, payload=said)
+        if subtype in COMPACTIONS:
             self._compacted(step, spot)
 
     def attachment(self, record: Record, spot: Spot, tainted: str | None) -> None:
         """What the harness put before the model beside the conversation: files, reminders, queued prompts."""
         del tainted
-        one = self.lanes.of(record, spot, self._builder())
+        one = self.lanes.of(record, spot, self.trace_builder())
         shown = present(record.fields, "attachment")
         name = "attachment" if shown is None or is_text(shown) else text(fields_of(shown), "type") or "attachment"
-        self._builder().step(StepKind.SYSTEM, spot, name=name, agent=one.lane.agent, payload=shown)
+        self.trace_builder().step(StepKind.SYSTEM, spot, name=name, agent=one.lane.agent, payload=shown)
 
     def progress(self, record: Record, spot: Spot, tainted: str | None) -> None:
         """News of a running tool; those of a sub-agent carry its own records."""
         raw = present(record.fields, "data")
         data = {} if raw is None or is_text(raw) else fields_of(raw)
         inner = present(data, "message")
-        if text(data, "type") != "agent_progress" or inner is None or is_text(inner):
+        if text(data, "type") != AGENT_NEWS or inner is None or is_text(inner):
             name = text(data, "type") or "progress"
-            self._builder().step(StepKind.OTHER, spot, name=name, agent=MAIN)
+            self.trace_builder().step(StepKind.OTHER, spot, name=name, agent=MAIN)
             return
         one = read_record(inner)
         if isinstance(one, str) or one.kind not in ("user", "assistant"):
@@ -328,7 +357,7 @@ class Session:
 
     def _sub_agent(self, record: Record, data: Fields, inner: Record, spot: Spot, tainted: str | None) -> None:
         if self.again.is_again(inner, self.lanes.wait_for):
-            self._builder().step(StepKind.OTHER, spot, name="agent_progress", agent=MAIN)
+            self.trace_builder().step(StepKind.OTHER, spot, name=AGENT_NEWS, agent=MAIN)
             return
         marks = {name: record.fields[name] for name in ("parentToolUseID",) if name in record.fields}
         agent = {"agentId": data["agentId"]} if "agentId" in data else {}
@@ -358,21 +387,11 @@ _KINDS: dict[str, _Tell] = {
 # small things --------------------------------------------------------------------------------------------------------
 
 
-def _is_call(kind: str) -> bool:
-    return kind.endswith("tool_use")
-
-
-def _boundary(tool: str, kind: str) -> Boundary:
-    if kind == "server_tool_use":
-        return Boundary.PROVIDER_TOOL
-    return Boundary.SUB_AGENT if tool in _SUB_AGENT_TOOLS else Boundary.TOOL
-
-
 def _words(raw: Payload, fields: Fields) -> list[Payload]:
     """The text of a block; media and encrypted reasoning have none."""
     if is_text(raw):
         return [raw]
-    said = present(fields, "text", "thinking")
+    said = present(fields, *WORDS)
     return [said] if said is not None and bytes(said) != b'""' else []
 
 
