@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from forensics.core.jsonvalue import Decoded
+    from forensics.core.keyed import Keyed
     from forensics.core.trace import Trace
 
 _NAMED = 8
@@ -24,8 +25,8 @@ _NAMED = 8
 class Told(NamedTuple):
     """The decoded arguments and results of some calls; None where there are none."""
 
-    arguments: list[Any]
-    results: list[Any]
+    arguments: Keyed
+    results: Keyed
 
 
 class Doubts:
@@ -39,18 +40,18 @@ class Doubts:
 
     def read(self, rows: range) -> Told:
         """What the next calls were given and gave, a text that holds JSON unfolded."""
-        arguments, results = self._trace.calls.arguments(rows), self._trace.calls.results(rows)
-        given, doubted = _values(arguments)
-        gave, doubtful = _values(results)
+        calls = self._trace.calls
+        arguments, results = _told_texts(calls.arguments(rows)), _told_texts(calls.results(rows))
+        given, doubted = unfolded(arguments)
+        gave, doubtful = unfolded(results)
         for at in sorted({*doubted, *doubtful}):
             for told in (doubted.get(at), doubtful.get(at)):
                 if told is not None:
                     self._note_faults(rows[at], told)
         if self._large is None:
             self._look_for_large(rows, (arguments, given), (results, gave))
-        for row, value in zip(rows, given, strict=True):
-            if isinstance(value, str):
-                self._note_text(row, value)
+        for at in [at for at, value in enumerate(given.values) if type(value) is str]:
+            self._note_text(rows[at], given.values[at])
         return Told(given, gave)
 
     def findings(self) -> tuple[Finding, ...]:
@@ -82,26 +83,38 @@ class Doubts:
         if not call.freeform and not call.blocks and _is_no_json(text):
             self._texts.append(call.step)
 
-    def _look_for_large(self, rows: range, *halves: tuple[Sequence[bytes | None], Sequence[Any]]) -> None:
+    def _look_for_large(self, rows: range, *halves: tuple[Sequence[bytes], Keyed]) -> None:
         """Note the first integer beyond 2^53, of the arguments of a call before its result."""
-        places = [(at, half) for half, (texts, _) in enumerate(halves) for at in with_long_numbers(texts)]
+        places = [(at, half) for half, (texts, told) in enumerate(halves) for at in _with_large(texts, told)]
         for at, half in sorted(places):
-            found = _large_integer(halves[half][1][at])
+            found = _large_integer(halves[half][1].values[at])
             if found is not None:
                 self._large = (found, self._trace.calls[rows[at]].step)
                 return
 
 
-def _values(texts: Sequence[bytes | None]) -> tuple[list[Any], dict[int, Decoded]]:
-    """The value of each text, and by its place what is doubtful about it; None for None."""
-    places = [at for at, text in enumerate(texts) if text is not None]
-    found, doubtful = unfolded([text for text in texts if text is not None])
-    if len(places) == len(texts):
-        return found, doubtful
-    values: list[Any] = [None] * len(texts)
-    for at, value in zip(places, found, strict=True):
-        values[at] = value
-    return values, {places[at]: one for at, one in doubtful.items()}
+def _told_texts(texts: Sequence[bytes | None]) -> list[bytes]:
+    """The texts, with null for none."""
+    return [b"null" if text is None else text for text in texts]
+
+
+def _with_large(texts: Sequence[bytes], told: Keyed) -> list[int]:
+    """The places of values in which an integer beyond 2^53 may stand: a column of numbers is asked, and of what holds
+    other values its text.
+    """
+    found, nested = list[int](), set(range(len(texts)))
+    for group in told.groups:
+        if group.is_flat:
+            nested.difference_update(group.places)
+            if any(_has_large(column) for key, column in group.columns.items() if int in group.types[key]):
+                found.extend(group.places)
+    asked = sorted(nested)
+    return [*found, *(asked[at] for at in with_long_numbers([texts[at] for at in asked]))]
+
+
+def _has_large(column: Sequence[Any]) -> bool:
+    numbers = [one for one in column if type(one) is int]
+    return max(numbers) > SAFE_INTEGER or min(numbers) < -SAFE_INTEGER
 
 
 def _is_no_json(text: str) -> bool:

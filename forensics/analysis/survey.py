@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from array import array
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -18,32 +19,23 @@ from forensics.analysis.doubts import Doubts
 from forensics.analysis.inband import may_say_it_failed, says_it_failed
 from forensics.analysis.listing import NOTHING_LISTED, Known, Listing
 from forensics.analysis.refusals import error_evidence
-from forensics.core.classes import (
-    Classes,
-    ClassEvidence,
-    Classification,
-    Effect,
-    Source,
-    Stability,
-    Tier,
-    ToolFacts,
-    resolve,
-)
+from forensics.analysis.tool_classes import ToolClasses
+from forensics.core.classes import Classes, ClassEvidence, Classification, Effect, Source, Stability, Tier, ToolFacts
 from forensics.core.findings import Finding
-from forensics.core.json_texts import unfolded
+from forensics.core.json_texts import canonicals, unfolded
 from forensics.core.jsonvalue import canonical
 from forensics.core.rpc_errors import may_be_an_error
 from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE, Outcome
-from forensics.proofs.calls import answerable, proof_of, without
 from forensics.rules.engine import NO_RESULT
 from forensics.rules.memory import keep
 
 if TYPE_CHECKING:
     from forensics.core.evidence import Locator
+    from forensics.core.keyed import Keyed
     from forensics.core.policy import Policy
     from forensics.core.trace import Call, Trace
-    from forensics.rules.engine import CallRules, Heard, RuleSet
+    from forensics.rules.engine import Heard, HeardOfMany, RuleSet
 
 Evidence = tuple[ClassEvidence, ...]
 
@@ -72,65 +64,18 @@ def survey(trace: Trace, rules: RuleSet, policy: Policy, listing: Listing = NOTH
     return _Surveyor(trace, rules, policy, listing).run()
 
 
-class _Tool:
-    """What is known of one tool, and the classes that its calls were given so far, by what spoke about them. Classes go
-    by their number in `kinds`.
+class _Part(NamedTuple):
+    """Some calls that are studied together: their tools, arguments (with the number that equal ones have) and results;
+    by place, what a result shows that is an error; and those of which the arguments had an answer before.
     """
 
-    def __init__(
-        self, facts: ToolFacts, base: Evidence, calls: CallRules, answered: frozenset[str], kinds: list[Classification]
-    ) -> None:
-        self.facts = facts
-        self.base = base
-        self.calls = calls
-        self.answered = answered
-        self.extra: dict[tuple[str, str | None], ClassEvidence] = {}
-        self._kinds = kinds
-        self._classified: dict[tuple[Heard, str | None, ClassEvidence | None], int] = {}
-        self._runs_text: dict[Heard, bool] = {}
-        self._settled: dict[Heard, int] = {}  # the classes that neither arguments nor behaviour can change
-        self._proofs: dict[ClassEvidence | None, None] = {}
-
-    def classify(self, heard: Heard, arguments: object, behaved: ClassEvidence | None = None) -> int:
-        """The class of a call about which this was heard; `behaved` says that its result differs from that of the same
-        call before, or is an error.
-        """
-        settled = self._settled.get(heard) if behaved is None else None
-        if settled is not None:
-            return settled
-        proof = self._proof(heard, arguments)
-        known = (heard, None if behaved is None else behaved.rule, proof)
-        number = self._classified.get(known)
-        if number is None:
-            number = self._classified[known] = len(self._kinds)
-            own = self.calls.evidence(heard)
-            self._kinds.append(self._resolved(own if behaved is None else (*own, behaved), proof))
-        if behaved is None and not self._runs_text[heard]:
-            self._settled[heard] = number
-        return number
-
-    def evidence(self) -> Evidence:
-        """What is known of the tool from all its calls. A proof speaks of one call, so it counts where all have one."""
-        pieces = (*self.base, *self.extra.values())
-        proofs = tuple(proof for proof in self._proofs if proof is not None)
-        if len(proofs) != len(self._proofs):
-            return pieces
-        return (*without(pieces, self.answered), *proofs)
-
-    def _proof(self, heard: Heard, arguments: object) -> ClassEvidence | None:
-        runs_text = self._runs_text.get(heard)
-        if runs_text is None:
-            pieces = (*self.base, *self.calls.evidence(heard))
-            runs_text = self._runs_text[heard] = answerable(pieces, self.answered)
-        proof = proof_of(self.facts, arguments) if runs_text else None
-        self._proofs[proof] = None
-        return proof
-
-    def _resolved(self, own: Evidence, proof: ClassEvidence | None) -> Classification:
-        for piece in own:
-            self.extra.setdefault((piece.says, piece.rule), piece)
-        pieces = (*self.base, *own)
-        return resolve(pieces if proof is None else (*without(pieces, self.answered), proof))
+    rows: range
+    tools: list[ToolClasses]
+    arguments: list[Any]
+    results: list[Any]
+    alike: list[int]
+    errors: dict[int, ClassEvidence]
+    again: frozenset[int]
 
 
 class _Surveyor:
@@ -140,9 +85,11 @@ class _Surveyor:
         self.policy = policy
         self.listing = listing
         self.listed: set[ToolKey] = set()
-        self.tools: dict[ToolKey, _Tool] = {}
+        self.tools: dict[ToolKey, ToolClasses] = {}
         self.last_change = NOWHERE
         self.kinds: list[Classification] = []
+        self.changes = {NOWHERE: False}  # by the number of a class, whether such a call may change something
+        self.settled: dict[tuple[Any, ...], int] = {}  # by tool and what was heard, a class that no arguments change
         self.doubts = Doubts(trace)
         self.arguments = Alike()
         self.failed = bytearray(len(trace.calls))
@@ -165,12 +112,12 @@ class _Surveyor:
         classes = Classes(tuple(self.kinds), numbers)
         return Survey(classes, self.arguments.close(), tools, facts, self.doubts.findings(), bytes(self.failed))
 
-    def _tool(self, key: ToolKey) -> _Tool:
+    def _tool(self, key: ToolKey) -> ToolClasses:
         known = self._known(*key)
         self.listed.update((one.name, one.server) for one in known.listed)
         base = known.evidence(self.rules, self.policy)
         calls = self.rules.calls_of(known.facts, self.policy)
-        tool = self.tools[key] = _Tool(known.facts, base, calls, self.rules.answered_by_proof, self.kinds)
+        tool = self.tools[key] = ToolClasses(known.facts, base, calls, self.rules.answered_by_proof, self.kinds)
         return tool
 
     def _known(self, name: str, server: str | None) -> Known:
@@ -184,36 +131,57 @@ class _Surveyor:
     def _study(self, rows: range) -> list[int]:
         """The numbers of the classes of these calls."""
         told = self.doubts.read(rows)
-        keys = list(self.trace.calls.tools(rows))
-        tools = [self.tools.get(key) or self._tool(key) for key in keys]
-        alike = self.arguments.add(map(canonical, told.arguments))
+        given, gave = told.arguments.values, told.results.values
+        tools = [self.tools.get(key) or self._tool(key) for key in self.trace.calls.tools(rows)]
+        outcomes = self.trace.calls.each("outcome", rows)
         ended = [
-            value is not None and outcome is Outcome.RECORDED
-            for value, outcome in zip(told.results, self.trace.calls.each("outcome", rows), strict=True)
+            value is not None and outcome is Outcome.RECORDED for value, outcome in zip(gave, outcomes, strict=True)
         ]
         errors = self._errors(rows, told.results, ended)
-        shown = [
-            result if end or at in errors else NO_RESULT
-            for at, (result, end) in enumerate(zip(told.results, ended, strict=True))
-        ]
-        heard = self.rules.heard([tool.calls for tool in tools], told.arguments, shown)
-        numbers: list[int] = []
-        for at, (row, tool, said) in enumerate(zip(rows, tools, heard, strict=True)):
-            behaved = errors.get(at)
-            if behaved is None and ended[at]:
-                behaved = self._changed(row, alike[at], keys[at], told.results[at])
-            number = tool.classify(said, told.arguments[at], behaved)
-            if self.kinds[number].effect is not Effect.NONE:
-                self.last_change = row
-            numbers.append(number)
+        hidden = {at for at, end in enumerate(ended) if not end and at not in errors}
+        alike = self.arguments.add(canonicals(given))
+        answered = [at for at, end in enumerate(ended) if end and at not in errors]
+        part = _Part(rows, tools, given, gave, alike, errors, self._answered_again(rows, alike, answered))
+        calls = [tool.calls for tool in tools]
+        return self._classified(part, self.rules.heard(calls, told.arguments, told.results.without(hidden, NO_RESULT)))
+
+    def _classified(self, part: _Part, heard: HeardOfMany) -> list[int]:
+        """The numbers of the classes of these calls, about which this was heard. Those of which the same was heard
+        before, and whose results show no more, have the same; the others are asked about in order.
+        """
+        same = list(zip(part.tools, *heard, strict=True))
+        numbers = list(map(self.settled.get, same, repeat(NOWHERE)))
+        changes = bytearray(map(self.changes.__getitem__, numbers))
+        for at in [at for at, number in enumerate(numbers) if number < 0 or at in part.errors or at in part.again]:
+            self._note_change(part.rows, changes.rfind(1, 0, at))
+            behaved = part.errors.get(at) or (self._changed(part, at) if at in part.again else None)
+            if behaved is not None or numbers[at] < 0:
+                numbers[at] = self._number(same[at], heard.of(at), part.arguments[at], behaved)
+                changes[at] = self.changes[numbers[at]]
+        self._note_change(part.rows, changes.rfind(1))
         return numbers
 
-    def _errors(self, rows: range, results: list[Any], ended: list[bool]) -> dict[int, ClassEvidence]:
+    def _number(self, same: tuple[Any, ...], heard: Heard, arguments: object, behaved: ClassEvidence | None) -> int:
+        known = self.settled.get(same) if behaved is None else None
+        if known is not None:
+            return known
+        tool: ToolClasses = same[0]
+        number = tool.classify(heard, arguments, behaved)
+        self.changes[number] = self.kinds[number].effect is not Effect.NONE
+        if behaved is None and tool.is_settled(heard):
+            self.settled[same] = number
+        return number
+
+    def _note_change(self, rows: range, at: int) -> None:
+        """The call at that place of these may have changed something; one before the first is none."""
+        if at >= 0:
+            self.last_change = rows[at]
+
+    def _errors(self, rows: range, results: Keyed, ended: list[bool]) -> dict[int, ClassEvidence]:
         """By place, what the result of a call says where it is an error; and which calls failed by their words."""
         found: dict[int, ClassEvidence] = {}
-        for at, result in enumerate(results):
-            if not isinstance(result, dict) or self._is_plain(tuple(result)):
-                continue
+        for at in sorted(chain.from_iterable(one.places for one in results.groups if not self._is_plain(one.keys))):
+            result = results.values[at]
             self.failed[rows[at]] = ended[at] and says_it_failed(result)
             error = error_evidence(result, partial(self._place, rows[at]))
             if error is not None:
@@ -228,25 +196,33 @@ class _Surveyor:
             keep(self.plain, members, plain, _REMEMBERED)
         return plain
 
-    def _changed(self, row: int, alike: int, key: ToolKey, result: object) -> ClassEvidence | None:
+    def _answered_again(self, rows: range, alike: list[int], answered: list[int]) -> frozenset[int]:
+        """Which of the calls with an answer had it before, or one like it: a call with the same arguments has one."""
+        first, found = self.arguments.first, []
+        for at in answered:
+            if first[alike[at]] < 0:
+                first[alike[at]] = rows[at]
+            else:
+                found.append(at)
+        return frozenset(found)
+
+    def _changed(self, part: _Part, at: int) -> ClassEvidence | None:
         """What it shows that the same call had another result before, if it had."""
-        before = self._answered_before(row, alike, key)
-        if before == row or self._has_result(before, result):
+        row = part.rows[at]
+        before = self._answered_before(row, part.alike[at])
+        if before == row or self._has_result(before, part.results[at]):
             return None
         return self._says_changed(self.trace.calls[before], row)
 
-    def _answered_before(self, row: int, alike: int, key: ToolKey) -> int:
+    def _answered_before(self, row: int, alike: int) -> int:
         """The first call of that tool with arguments of that number that has an answer: perhaps the one that asks."""
-        first = self.arguments.first[alike]
-        if first < 0:
-            self.arguments.first[alike] = row
-            return row
-        call = self.trace.calls[first]
-        return first if (call.tool, call.server) == key else self.answered_first.setdefault((alike, key), row)
+        first, call = self.trace.calls[self.arguments.first[alike]], self.trace.calls[row]
+        key = (call.tool, call.server)
+        return first.row if (first.tool, first.server) == key else self.answered_first.setdefault((alike, key), row)
 
     def _has_result(self, row: int, result: object) -> bool:
         payload = self.trace.calls[row].result
-        return payload is not None and canonical(unfolded([bytes(payload)])[0][0]) == canonical(result)
+        return payload is not None and canonical(unfolded([bytes(payload)])[0].values[0]) == canonical(result)
 
     def _says_changed(self, first: Call, row: int) -> ClassEvidence:
         """The same call with another result: the result is not stable. Whether a call that may change something ran

@@ -7,10 +7,11 @@ that is a step of the trace, as most are, is no more than the number of that ste
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from itertools import repeat
+from itertools import accumulate, repeat
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import msgspec
@@ -89,7 +90,7 @@ _DEPTH = len(_KINDS)
 _BESIDE = -2  # this and below: a record that is no step, by its number
 _BESIDE_WIDTH = 4  # numbers of such a record: its payload, place, pointer and step
 _TIMES = 2  # start and end
-_AT_ONCE = 256  # calls that are looked at together
+_AT_ONCE = 1024  # calls that are looked at together
 _HELD = 1 << 20  # bytes of their payloads
 _SIZED = 4096
 
@@ -352,13 +353,12 @@ class Calls(Sequence[Call]):
 
     def tools(self, rows: range | None = None) -> Iterator[tuple[str, str | None]]:
         """The tool and the server of each call, or of each of these."""
-        known: dict[tuple[int, int], tuple[str, str | None]] = {}
-        for key in zip(self.column("tool", rows), self.column("server", rows), strict=True):
-            told = known.get(key)
-            if told is None:
-                tool, server = key
-                told = known[key] = (self.strings[tool], None if server < 0 else self.strings[server])
-            yield told
+        tools, servers = self.column("tool", rows), self.column("server", rows)
+        told = {
+            (tool, server): (self.strings[tool], None if server < 0 else self.strings[server])
+            for tool, server in set(zip(tools, servers, strict=True))
+        }
+        return map(told.__getitem__, zip(tools, servers, strict=True))
 
     def by_tool(self, numbers: Sequence[int]) -> Iterator[tuple[str, int, int, int]]:
         """Of calls that have these numbers, each tool with each number that a call of it has: the tool, the number, the
@@ -483,25 +483,24 @@ class Calls(Sequence[Call]):
         """All calls in their order, not too many at a time: some hundred, or fewer where their payloads are long, so
         that what is decoded together is never much more than one call alone may need.
         """
-        start = held = 0
-        for row, size in enumerate(self._sizes()):
-            held += size
-            if row > start and (held > _HELD or row - start == _AT_ONCE):
-                yield range(start, row)
-                start, held = row, size
-        if start < len(self):
-            yield range(start, len(self))
+        for first in range(0, len(self), _SIZED):
+            rows = range(first, min(first + _SIZED, len(self)))
+            held = list(accumulate(self._sizes(rows), initial=0))
+            begin = 0
+            while begin < len(rows):
+                most = bisect_right(held, held[begin] + _HELD) - 1
+                end = min(max(most, begin + 1), begin + _AT_ONCE)
+                yield rows[begin:end]
+                begin = end
 
-    def _sizes(self) -> Iterator[int]:
-        """How many bytes the payloads of each call have."""
+    def _sizes(self, rows: range) -> Iterable[int]:
+        """How many bytes the payloads of each of these calls have."""
         size = self._trace.payload.sizes
-        for start in range(0, len(self), _SIZED):
-            rows = range(start, min(start + _SIZED, len(self)))
-            halves = [self.column(half, rows) for half in ("requested", "executed", "returned", "shown")]
-            sizes = [size(half) for half in halves]
-            if self._beside:
-                sizes += [list(map(self._size_beside, half)) for half in halves]
-            yield from map(sum, zip(*sizes, strict=True))
+        halves = [self.column(half, rows) for half in ("requested", "executed", "returned", "shown")]
+        sizes = [size(half) for half in halves]
+        if self._beside:
+            sizes += [list(map(self._size_beside, half)) for half in halves]
+        return map(sum, zip(*sizes, strict=True))
 
     def _size_beside(self, number: int) -> int:
         return self.payloads.sizes(self._numbers_beside(number)[:1])[0] if number <= _BESIDE else 0

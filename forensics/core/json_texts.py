@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from forensics.core.jsonvalue import SAFE_INTEGER, decode, decode_embedded, strict_value, value_of
+from forensics.core.jsonvalue import SAFE_INTEGER, canonical, decode, says_a_key_twice, strict_value, value_of
+from forensics.core.keyed import Keyed, keyed
 from forensics.core.limits import limits
 
 if TYPE_CHECKING:
@@ -20,49 +21,100 @@ if TYPE_CHECKING:
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
+_write_lines = msgspec.json.Encoder().encode_lines
+_write_sorted = msgspec.json.Encoder(order="sorted").encode_lines
+_REFUSED = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 _DIGITS_AS_ZEROS = bytes.maketrans(b"0123456789", b"0" * 10)
 _LONG_NUMBER = b"0" * len(str(SAFE_INTEGER))
 _ESCAPED_DIGIT = b"\\u003"
+_QUOTE_ESCAPE = b"\\u0022"
+_OPENS = ("{", "[")
 
 
-def unfolded(texts: Sequence[bytes]) -> tuple[list[Any], dict[int, Decoded]]:
+def unfolded(texts: Sequence[bytes]) -> tuple[Keyed, dict[int, Decoded]]:
     """The value of each text, one that is a text and holds a JSON object or array unfolded; and, by its place, what is
     to be said of each that can be read in two ways, or that is no JSON at all.
     """
-    values, told = decoded(texts)
-    for at, value in enumerate(values):
-        inner = decode_embedded(value) if type(value) is str else None
-        if inner is not None:
-            values[at] = inner.value
-            told[at] = inner
-    return values, {at: one for at, one in told.items() if one.faults or one.error is not None}
+    found, told = decoded(texts)
+    holding = [at for at, value in enumerate(found.values) if type(value) is str and value.lstrip()[:1] in _OPENS]
+    if holding:
+        found = _unfolded(found.values, holding, told)
+    return found, {at: one for at, one in told.items() if one.faults or one.error is not None}
 
 
-def decoded(texts: Sequence[bytes]) -> tuple[list[Any], dict[int, Decoded]]:
+def _unfolded(values: list[Any], holding: list[int], told: dict[int, Decoded]) -> Keyed:
+    """The values with what these texts among them hold (`jsonvalue.decode_embedded`), which is told of them then."""
+    inner, doubted = decoded([values[at].encode("utf-8", "surrogatepass") for at in holding])
+    for number, (at, value) in enumerate(zip(holding, inner.values, strict=True)):
+        doubt = doubted.get(number)
+        if doubt is None or doubt.error is None:
+            values[at] = value
+            told.pop(at, None)
+            if doubt is not None:
+                told[at] = doubt
+    return inner if len(holding) == len(values) and inner.values == values else keyed(values)
+
+
+def decoded(texts: Sequence[bytes]) -> tuple[Keyed, dict[int, Decoded]]:
     """The value of each text as `decode` tells it; and, by its place, all that it tells of those that it had to be
     asked about: a text that is not written again as it is may hold a key twice, and a long one may be nested too deep.
     """
-    try:
-        values = list(map(_decode, texts))
-        written = list(map(_encode, values))
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        values, doubtful = [None] * len(texts), set(range(len(texts)))
-    else:
-        doubtful = {
-            at for at, pair in enumerate(zip(texts, written, strict=True)) if pair[0] != pair[1] and _differ(*pair)
-        }
-        most = limits().nesting
-        long = [(at, text) for at, text in enumerate(texts) if len(text) > most]
-        doubtful.update(at for at, text in long if text.count(b"[") + text.count(b"{") > most)
+    values, doubtful = _decoded_at_once(texts)
+    found = keyed(values)
+    doubtful |= _may_say_a_key_twice(texts, values)
+    doubtful |= _may_be_deep(texts, found)
+    if not doubtful:
+        return found, {}
     told = {at: decode(texts[at]) for at in sorted(doubtful)}
     for at, one in told.items():
         values[at] = one.value
-    return values, told
+    return keyed(values), told
 
 
-def _differ(text: bytes, again: bytes) -> bool:
-    """Whether a text has other quotes than its value when that is written again (`jsonvalue.says_a_key_twice`)."""
-    return text != again and (b"\\u0022" in text or text.count(b'"') != again.count(b'"'))
+def _decoded_at_once(texts: Sequence[bytes]) -> tuple[list[Any], set[int]]:
+    """The value of each text, and the places of those that the fast decoder refuses, whose value is None."""
+    try:
+        return list(map(_decode, texts)), set()
+    except _REFUSED:
+        values = list(map(_decoded_or_none, texts))
+    return values, {at for at, value in enumerate(values) if value is None}
+
+
+def _decoded_or_none(text: bytes) -> Any:
+    try:
+        return _decode(text)
+    except _REFUSED:
+        return None
+
+
+def _may_say_a_key_twice(texts: Sequence[bytes], values: list[Any]) -> set[int]:
+    """The places of the texts that have other quotes than their values when those are written again, of which none has
+    more than its text unless that spells one as an escape (`jsonvalue.says_a_key_twice`).
+    """
+    joined, written = b"\n".join((*texts, b"")), _write_lines(values)
+    if written == joined or (_QUOTE_ESCAPE not in joined and written.count(b'"') == joined.count(b'"')):
+        return set()
+    return {at for at, (text, value) in enumerate(zip(texts, values, strict=True)) if says_a_key_twice(text, value)}
+
+
+def _may_be_deep(texts: Sequence[bytes], found: Keyed) -> set[int]:
+    """The places of the texts that have more brackets than a value may be nested, but those of objects that hold no
+    others.
+    """
+    most = limits().nesting
+    flat = {at for group in found.groups if group.is_flat for at in group.places}
+    if len(flat) == len(texts):
+        return set()
+    long = [(at, text) for at, text in enumerate(texts) if len(text) > most and at not in flat]
+    return {at for at, text in long if text.count(b"[") + text.count(b"{") > most}
+
+
+def canonicals(values: Sequence[Any]) -> list[bytes]:
+    """What `canonical` says of each value."""
+    try:
+        return _write_sorted(values).split(b"\n")[:-1]
+    except (UnicodeEncodeError, ValueError, RecursionError):
+        return list(map(canonical, values))
 
 
 def strict_values(texts: Iterable[bytes | None]) -> list[Any]:

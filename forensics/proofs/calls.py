@@ -18,8 +18,6 @@ from forensics.rules.conditions import key_words
 from forensics.rules.words import split_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from forensics.core.classes import ToolFacts
 
 Evidence = tuple[ClassEvidence, ...]
@@ -84,17 +82,20 @@ def _only_text(arguments: Mapping[object, object]) -> _Text | None:
     """The one argument that holds a text to run; where there are two, neither is the whole effect."""
     if len(arguments) > _MAX_ARGUMENTS:
         return None
-    texts = list(_texts(arguments))
+    texts = [
+        _Text(key, value, kinds)
+        for key, kinds in _keys_of_texts(tuple(arguments))
+        if isinstance(value := arguments[key], str) and value
+    ]
     return texts[0] if len(texts) == 1 else None
 
 
-def _texts(arguments: Mapping[object, object]) -> Iterator[_Text]:
+@lru_cache(maxsize=1024)
+def _keys_of_texts(keys: tuple[object, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Which of these names are of arguments that may hold a text to run, and the kinds that it may be."""
     known = _kinds_by_key()
-    for key, value in arguments.items():
-        if isinstance(key, str) and isinstance(value, str) and value:
-            kinds = known.get(key_words(key))
-            if kinds is not None:
-                yield _Text(key, value, kinds)
+    found = ((key, known.get(key_words(key))) for key in keys if isinstance(key, str))
+    return tuple((key, kinds) for key, kinds in found if kinds is not None)
 
 
 @lru_cache(maxsize=1)

@@ -23,7 +23,14 @@ def is_plain(text: str) -> bool:
     """Whether the text may be given to a parser."""
     if len(text) > MAX_CHARACTERS or not text.strip():
         return False
-    return _ODD.search(text) is None and _INVISIBLE.search(text) is None and _depth(text) <= MAX_DEPTH
+    return _is_seen(text) and _depth(text) <= MAX_DEPTH
+
+
+def _is_seen(text: str) -> bool:
+    """Whether each character is seen, or a plain space or end of line."""
+    if text.isascii() and text.isprintable():
+        return True
+    return _ODD.search(text) is None and _INVISIBLE.search(text) is None
 
 
 def _depth(text: str) -> int:

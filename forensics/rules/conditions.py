@@ -22,14 +22,21 @@ if TYPE_CHECKING:
     from forensics.rules.model import Condition
 
 
+class Match(Protocol):
+    """What a match is asked."""
+
+    def start(self) -> int:
+        """Where in the text it begins."""
+
+
 class Pattern(Protocol):
     """What a compiled RE2 pattern over bytes is asked."""
 
     def fullmatch(self, text: bytes, /) -> object | None:
         """The match over the whole text, or None."""
 
-    def search(self, text: bytes, /) -> object | None:
-        """The first match anywhere in the text, or None."""
+    def search(self, text: bytes, begin: int = 0, /) -> Match | None:
+        """The first match in the text, from there on, or None."""
 
 
 Subject = Mapping[str, object]
@@ -37,7 +44,9 @@ Predicate = Callable[[Subject], bool]
 ValueTest = Callable[[object], bool]
 
 _MISSING = object()
-_LOOKED_AT = 65536
+LOOKED_AT = 65536
+"""Bytes of a text that patterns see."""
+
 _NOTHING = (_MISSING,)
 
 
@@ -327,7 +336,7 @@ def is_whole_match(pattern: Pattern, text: str) -> bool:
 
 def looked_at(text: str) -> bytes:
     """What patterns see of a text."""
-    return text.encode("utf-8", "replace")[:_LOOKED_AT]
+    return text.encode("utf-8", "replace")[:LOOKED_AT]
 
 
 @lru_cache(maxsize=1024)

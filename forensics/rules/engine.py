@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from forensics.core.classes import ClassEvidence, Effect, Scope, Source, Stability, Tier, ToolFacts
+from forensics.core.keyed import Keyed
 from forensics.core.rpc_errors import answered
 from forensics.rules.conditions import (
     Predicate,
@@ -85,31 +86,15 @@ class RuleSet:
         self._said: dict[tuple[object, ...], tuple[ClassEvidence, ...]] = {}
         self._tools: dict[tuple[bytes, str, datetime.date | None], tuple[ClassEvidence, ...]] = {}
 
-    def heard(self, calls: Sequence[CallRules], arguments: Sequence[object], results: Sequence[object]) -> list[Heard]:
+    def heard(self, calls: Sequence[CallRules], arguments: Keyed, results: Keyed) -> HeardOfMany:
         """What `CallRules.heard` says of each of several calls, with these arguments and results (`NO_RESULT`: of which
         none is to be looked at).
         """
-        asked = self.call_rules.index.several(arguments, lambda at: calls[at].asking(arguments[at]))
-        told = self._told(calls, arguments, results)
-        operators = [one.operator(given) for one, given in zip(calls, arguments, strict=True)]
-        return list(map(Heard, operators, asked, told))
-
-    def _told(
-        self, calls: Sequence[CallRules], arguments: Sequence[object], results: Sequence[object]
-    ) -> list[Holding]:
-        told: list[Holding] = [()] * len(calls)
-        single: list[int] = []
-        for at, result in enumerate(results):
-            if isinstance(result, dict) and _NESTS.isdisjoint(result):
-                single.append(at)
-            elif result is not NO_RESULT:
-                told[at] = calls[at].told(arguments[at], result)
-        values = [results[at] for at in single]
-        of = self.result_rules.index
-        spoken = of.several(values, lambda n: calls[single[n]].answering(arguments[single[n]], values[n]))
-        for at, holding in zip(single, spoken, strict=True):
-            told[at] = holding
-        return told
+        given, gave = arguments.values, results.values
+        asked = self.call_rules.index.several(arguments, lambda at: calls[at].asked(given[at]))
+        single = [group for group in results.groups if _NESTS.isdisjoint(group.keys)]
+        told = self.result_rules.index.several(Keyed(gave, single), lambda at: calls[at].told(given[at], gave[at]))
+        return HeardOfMany(_operators(calls, given), asked, told)
 
     def tool_evidence(self, facts: ToolFacts, policy: Policy) -> tuple[ClassEvidence, ...]:
         """Everything known about a tool before a call is looked at; remembered by the tool's facts and the policy."""
@@ -217,6 +202,18 @@ class Heard(NamedTuple):
     result: Holding
 
 
+class HeardOfMany(NamedTuple):
+    """What spoke about each of several calls."""
+
+    operators: list[Holding]
+    arguments: list[Holding]
+    results: list[Holding]
+
+    def of(self, at: int) -> Heard:
+        """What spoke about one of them."""
+        return Heard(self.operators[at], self.arguments[at], self.results[at])
+
+
 class CallRules:
     """What the rules and the operator's conditional entries say of the calls of one tool."""
 
@@ -230,29 +227,29 @@ class CallRules:
 
     def heard(self, arguments: object, result: object = NO_RESULT) -> Heard:
         """What speaks about a call with these arguments, and about its result where one was recorded."""
-        asked = self._rules.call_rules.index.holding(self.asking(arguments))
-        return Heard(self.operator(arguments), asked, () if result is NO_RESULT else self.told(arguments, result))
+        return Heard(self.operator(arguments), self.asked(arguments), self.told(arguments, result))
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether the operator has an entry for calls with some arguments."""
+        return bool(self._entries)
 
     def operator(self, arguments: object) -> Holding:
         """The conditional entries of the operator that these arguments meet."""
         return tuple([i for i, e in enumerate(self._entries) if _meets(e, arguments)]) if self._entries else ()
 
-    def asking(self, arguments: object) -> dict[str, object]:
-        """The call as the subject of rules, until the next is asked for."""
+    def asked(self, arguments: object) -> Holding:
+        """The rules that hold for these arguments."""
         self._call["arguments"] = arguments
-        return self._call
-
-    def answering(self, arguments: object, result: object) -> dict[str, object]:
-        """The call with an object that its result is or holds as the subject of rules, until the next is asked for."""
-        self._answer["arguments"] = arguments
-        self._answer["result"] = result
-        return self._answer
+        return self._rules.call_rules.index.holding(self._call)
 
     def told(self, arguments: object, result: object) -> Holding:
-        """The rules that hold for the result of a call with these arguments."""
+        """The rules that hold for the result of a call with these arguments; none for `NO_RESULT`."""
         found: Holding = ()
-        for view in _views(result):
-            holding = self._rules.result_rules.index.holding(self.answering(arguments, view))
+        self._answer["arguments"] = arguments
+        for view in () if result is NO_RESULT else _views(result):
+            self._answer["result"] = view
+            holding = self._rules.result_rules.index.holding(self._answer)
             found = tuple(sorted({*found, *holding})) if found else holding
         return found
 
@@ -266,6 +263,12 @@ class CallRules:
 
     def _spoken(self, rules: _MemberRules, holding: Holding, policy: Policy | None) -> list[ClassEvidence]:
         return _speaking([rules.compiled[i] for i in holding], self._facts, policy)
+
+
+def _operators(calls: Sequence[CallRules], arguments: Sequence[object]) -> list[Holding]:
+    if not any(one.is_conditional for one in set(calls)):
+        return [()] * len(calls)
+    return [one.operator(given) for one, given in zip(calls, arguments, strict=True)]
 
 
 def load_rules(extra: Sequence[Path] = ()) -> RuleSet:

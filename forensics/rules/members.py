@@ -7,6 +7,7 @@ lookup of its key tuple. What the rules say of the members that they do look at 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,9 @@ from forensics.rules.memory import keep
 from forensics.rules.screens import Needed, Screen, needed_matches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
+    from forensics.core.keyed import Keyed
     from forensics.rules.conditions import Predicate, Subject
     from forensics.rules.model import Condition
 
@@ -59,27 +61,25 @@ class MemberRules:
         value = subject[self._member]
         if not isinstance(value, dict):
             return self._ask(self._plan(()).rules, subject)
-        plan = self._plan(tuple(value))
-        (answer,) = _remembered(plan, [value])
-        if answer is None and plan.below is not None and not plan.screen.lets_pass(value):
+        plan, columns = self._plan(tuple(value)), {key: (member,) for key, member in value.items()}
+        if plan.below is not None and not plan.screen.passing(columns):
             plan = plan.below
-            (answer,) = _remembered(plan, [value])
+        (answer,) = _remembered(plan, columns, 1)
         return self._asked(plan, value, subject) if answer is None else answer
 
-    def several(self, values: Sequence[object], subject: Callable[[int], Subject]) -> list[Holding]:
-        """The rules that hold for each of several subjects of which these are the members; `subject` makes the one of
-        that place. Objects that have the same keys are screened, and looked up, together.
+    def several(self, objects: Keyed, ask: Callable[[int], Holding]) -> list[Holding]:
+        """The rules that hold for each of several subjects of which these are the members. Objects that have the same
+        keys are screened, and looked up, together; `ask` tells what holds for that of a place that is not known yet.
         """
-        found: list[Holding | None] = [None] * len(values)
-        objects: dict[tuple[str, ...], list[int]] = {}
-        for at, value in enumerate(values):
-            if isinstance(value, dict):
-                objects.setdefault(tuple(value), []).append(at)
-        for keys, places in objects.items():
-            answers = _known_of(self._plan(keys), [values[at] for at in places])
-            for at, answer in zip(places, answers, strict=True):
-                found[at] = answer
-        return [self.holding(subject(at)) if answer is None else answer for at, answer in enumerate(found)]
+        found: list[Holding | None] = [None] * len(objects.values)
+        for group in objects.groups:
+            answers = _known_of(self._plan(group.keys), group.columns, len(group.places))
+            if len(group.places) == len(found):
+                found = answers
+            else:
+                for at, answer in zip(group.places, answers, strict=True):
+                    found[at] = answer
+        return [ask(at) if answer is None else answer for at, answer in enumerate(found)]
 
     def _asked(self, plan: _Plan, value: dict[str, object], subject: Subject) -> Holding:
         answer = self._ask(plan.rules, subject)
@@ -113,27 +113,33 @@ class MemberRules:
         return _Plan(tuple(rules), members, {}, Screen(words, needed), below)
 
 
-def _known_of(plan: _Plan, values: Sequence[Any]) -> list[Holding | None]:
+Columns = Mapping[str, Sequence[Any]]
+"""By key, the members of some objects."""
+
+
+def _known_of(plan: _Plan, columns: Columns, count: int) -> list[Holding | None]:
     """What is known to hold for objects with the keys of that plan; None for one that has to be asked about."""
-    found = _remembered(plan, values)
-    left = [at for at, answer in enumerate(found) if answer is None] if plan.below is not None else []
-    if plan.below is not None and left and not plan.screen.may_let_pass([values[at] for at in left]):
-        for at, answer in zip(left, _remembered(plan.below, [values[at] for at in left]), strict=True):
-            found[at] = answer
+    if plan.below is None:
+        return _remembered(plan, columns, count)
+    passing = plan.screen.passing(columns)
+    found = _remembered(plan.below, columns, count)
+    some = {key: [columns[key][at] for at in passing] for key in plan.keys or ()} if passing else {}
+    for at, answer in zip(passing, _remembered(plan, some, len(passing)), strict=True):
+        found[at] = answer
     return found
 
 
-def _remembered(plan: _Plan, values: Sequence[dict[str, object]]) -> list[Holding | None]:
-    """What is remembered about each of several objects; None where nothing is."""
+def _remembered(plan: _Plan, columns: Columns, count: int) -> list[Holding | None]:
+    """What is remembered about each of so many objects; None where nothing is."""
     if not plan.rules:
-        return [()] * len(values)
-    keys = plan.keys
-    if not keys or not plan.answers:
-        return [None] * len(values)
+        return [()] * count
+    if not plan.keys or not plan.answers or not count:
+        return [None] * count
+    seen = [columns[key] for key in plan.keys]
     try:
-        return [plan.answers.get(_signature([value[key] for key in keys])) for value in values]
+        return list(map(plan.answers.get, zip(*seen, *(map(type, column) for column in seen), strict=True)))
     except TypeError:  # an object or an array in one of them
-        return [None] * len(values)
+        return [None] * count
 
 
 def _signature(members: list[object]) -> tuple[object, ...]:

@@ -5,14 +5,16 @@ meets none of the dozen patterns for statements, and their union tells so at the
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from forensics.core.pointers import pointer_tokens
-from forensics.rules.conditions import compile_pattern, is_whole_match, key_words, looked_at
+from forensics.rules.conditions import LOOKED_AT, compile_pattern, is_whole_match, key_words, looked_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from forensics.rules.conditions import Pattern
     from forensics.rules.model import Condition
@@ -53,42 +55,58 @@ class Screen:
         wanted: dict[str, set[str]] = {}
         for key, pattern in needed:
             wanted.setdefault(key, set()).add(pattern)
-        self._wanted = tuple((key, sorted(wanted[key_words(key)])) for key in keys if key_words(key) in wanted)
+        patterns = ((key, wanted[key_words(key)]) for key in keys if key_words(key) in wanted)
+        self._needs = tuple((key, _Needs(sorted(several))) for key, several in patterns)
 
-    def lets_pass(self, value: Mapping[str, object]) -> bool:
-        """Whether one of the members matches one of its patterns; True where that can't be told."""
-        for key, union in self._unions:
-            text = value[key]
-            if isinstance(text, str) and (union is None or is_whole_match(union, text)):
-                return True
-        return False
-
-    def may_let_pass(self, values: Sequence[Mapping[str, object]]) -> bool:
-        """Whether one of several objects might be let pass; False says that none is. One look at all their texts, each
-        of them a line or several, which finds a line that one of the patterns matches as a whole.
+    def passing(self, columns: Mapping[str, Sequence[object]]) -> list[int]:
+        """The places of the objects, whose members are these columns, of which a member matches one of its patterns or
+        that can't be told. Equal texts are asked about once.
         """
-        if len(values) < _MANY:
-            return any(map(self.lets_pass, values))
-        for key, lines in self._lines:
-            texts = [text for value in values if isinstance(text := value[key], str)]
-            if texts and (lines is None or lines.search(_APART.join(map(looked_at, texts))) is not None):
-                return True
-        return False
+        found: set[int] = set()
+        for key, needs in self._needs:
+            texts = [one for one in columns[key] if type(one) is str]
+            meeting = set(needs.met_among(list(set(texts))))
+            if meeting:
+                found.update(at for at, one in enumerate(columns[key]) if type(one) is str and one in meeting)
+        return sorted(found)
+
+
+class _Needs:
+    """Some patterns, of which a text has to match one."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._patterns = patterns
+
+    def met_among(self, texts: list[str]) -> Iterator[str]:
+        """The texts that match one of them, and all where that can't be told."""
+        asked = texts if len(texts) < _MANY or self._lines is None else self._with_a_line(self._lines, texts)
+        return (text for text in asked if self._union is None or is_whole_match(self._union, text))
+
+    def _with_a_line(self, lines: Pattern, texts: list[str]) -> Iterator[str]:
+        """The texts of which a line, or several, match as a whole: found by looking through all of them as one text."""
+        joined, lengths = _one_below_the_other(texts)
+        ends = list(accumulate(map(len(_APART).__add__, lengths)))
+        begin = 0
+        while (match := lines.search(joined, begin)) is not None:
+            at = bisect_right(ends, match.start())
+            yield texts[at]
+            begin = ends[at]
+            if at + 1 == len(texts):
+                return
 
     @cached_property
-    def _unions(self) -> tuple[tuple[str, Pattern | None], ...]:
-        return tuple((key, _compiled(_union(patterns))) for key, patterns in self._wanted)
+    def _union(self) -> Pattern | None:
+        return _compiled(_union(self._patterns))
 
     @cached_property
-    def _lines(self) -> tuple[tuple[str, Pattern | None], ...]:
+    def _lines(self) -> Pattern | None:
         """The same for texts that stand one below the other; None where a pattern may not be asked so."""
-        return tuple(
-            (key, None if any(map(_OF_THE_WHOLE.search, patterns)) else _compiled(f"(?m)^(?:{_union(patterns)})$"))
-            for key, patterns in self._wanted
-        )
+        if any(map(_OF_THE_WHOLE.search, self._patterns)):
+            return None
+        return _compiled(f"(?m)^(?:{_union(self._patterns)})$")
 
 
-_MANY = 16  # objects; for fewer no pattern of its own is compiled
+_MANY = 16  # texts; for fewer no pattern of its own is compiled
 _APART = b"\n\xff\n"
 """Stands between texts: the ends of lines, and a byte that is no UTF-8, which no match reaches across."""
 
@@ -96,6 +114,14 @@ _OF_THE_WHOLE = re.compile(r"\\[AzCQ]|\(\?[A-Za-z]*-")
 """What a pattern says of the whole text and means otherwise in a line of several, or may say so: the ends of the text,
 single bytes, quotes that reach beyond the pattern, flags that are taken back.
 """
+
+
+def _one_below_the_other(texts: Sequence[str]) -> tuple[bytes, Iterator[int]]:
+    """What patterns see of these texts, apart, and how long each is."""
+    if all(map(str.isascii, texts)) and max(map(len, texts)) <= LOOKED_AT:
+        return _APART.decode("latin-1").join(texts).encode("latin-1"), map(len, texts)
+    seen = list(map(looked_at, texts))
+    return _APART.join(seen), map(len, seen)
 
 
 def _union(patterns: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from forensics.core.json_texts import decoded, holds_a_long_number, strict_values, unfolded, with_long_numbers
 from forensics.core.jsonvalue import Decoded, decode, decode_embedded, strict_value, value_of
+from forensics.core.keyed import Keyed, keyed
 from forensics.core.limits import Limits, under
 
 ODD = (
@@ -34,12 +35,17 @@ def folded_out(text: bytes) -> Decoded:
     return (decode_embedded(one.value) or one) if isinstance(one.value, str) else one
 
 
+def grouped(told: Keyed) -> list[object]:
+    return [(group.keys, list(group.places), list(group.objects)) for group in told.groups]
+
+
 @given(texts)
 def test_texts_say_together_what_each_says_by_itself(told: list[bytes]) -> None:
     each = [decode(one) for one in told]
     found, asked = decoded(told)
-    assert found == [one.value for one in each]
-    assert list(map(type, found)) == [type(one.value) for one in each]
+    assert found.values == [one.value for one in each]
+    assert grouped(found) == grouped(keyed(found.values))
+    assert list(map(type, found.values)) == [type(one.value) for one in each]
     assert all(asked[at] == one for at, one in enumerate(each) if one.faults or one.error is not None)
 
 
@@ -47,7 +53,8 @@ def test_texts_say_together_what_each_says_by_itself(told: list[bytes]) -> None:
 def test_what_texts_hold_is_unfolded_together_as_each_by_itself(told: list[bytes]) -> None:
     each = [folded_out(one) for one in told]
     found, faulty = unfolded(told)
-    assert found == [one.value for one in each]
+    assert found.values == [one.value for one in each]
+    assert grouped(found) == grouped(keyed(found.values))
     assert faulty == {at: one for at, one in enumerate(each) if one.faults or one.error is not None}
 
 
@@ -67,12 +74,12 @@ def test_long_numbers_are_found_in_the_texts_that_hold_them(told: list[bytes | N
 @pytest.mark.parametrize("odd", ODD)
 def test_an_odd_text_changes_nothing_for_its_neighbours(odd: bytes) -> None:
     found, faulty = unfolded([b'{"a":1}', odd, b'"b"'])
-    assert (found[0], found[2]) == ({"a": 1}, "b")
+    assert (found.values[0], found.values[2]) == ({"a": 1}, "b")
     assert faulty.keys() <= {1}
 
 
 def test_a_value_beyond_the_limit_of_nesting_is_kept_as_a_text() -> None:
     with under(Limits(nesting=3)):
         found, faulty = decoded([b"[[[1]]]", b"[[[[1]]]]", b"[[1],[2],[3],[4]]"])
-    assert (found[0], found[2]) == ([[[1]]], [[1], [2], [3], [4]])
+    assert (found.values[0], found.values[2]) == ([[[1]]], [[1], [2], [3], [4]])
     assert [fault.code for fault in faulty[1].faults] == ["nesting_limit"]
