@@ -7,6 +7,8 @@ longest run and then compared whole (forensics.analysis.minted).
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,19 +17,21 @@ from forensics.analysis.bare import bare, is_named_by
 from forensics.analysis.encodings import decodings
 from forensics.analysis.minted import Minted
 from forensics.analysis.minting import Minting
+from forensics.analysis.newcomers import Results
 from forensics.analysis.occurrences import Occurrences
-from forensics.analysis.runs import all_runs, anchor_of
+from forensics.analysis.runs import END, all_runs, anchor_of
 from forensics.analysis.strays import Stray, Strays
 from forensics.analysis.texts import Text, encoded
-from forensics.core.handles import BARE, Handles, Use
-from forensics.core.jsonvalue import raw, value_of
-from forensics.core.leaves import Leaf, leaves_of, pointer_of
+from forensics.core.handles import BARE, Handles
+from forensics.core.jsonvalue import raw, value_of, values_of
+from forensics.core.leaves import leaves_of
 from forensics.core.trace import StepKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
-    from forensics.analysis.minted import Naming
+    from forensics.analysis.minting import Pending
+    from forensics.analysis.occurrences import Part
     from forensics.analysis.runs import Runs
     from forensics.core.classes import Classes
     from forensics.core.trace import Call, Trace
@@ -38,6 +42,7 @@ _CALL = int(StepKind.TOOL_CALL)
 _RESULT = int(StepKind.TOOL_RESULT)
 _MODEL = int(StepKind.MODEL)
 _OTHER = int(StepKind.OTHER)
+_STRUCTURED = (_CALL, _RESULT)
 _ROLES = {_CALL: "argument", _MODEL: "model_output"}
 
 
@@ -70,31 +75,61 @@ class _Flow:
         self.own_back: list[tuple[str, int, int]] = []
         self.final = _final_answers(trace)
         self.strays = Strays(trace, classified, rules, self.runs)
+        self.adding = self._calls_that_add()
 
     def run(self) -> Flow:
-        trace, watched, kinds = self.trace, self.minted.watched, self.trace.kind
-        added, own, encoded = trace.calls.rare("added"), self.own, self.runs.encoded
-        for row, line, related in self.runs.rows():
-            kind, runs = kinds[row], related.split()
-            hits = [run for run in runs if run in watched] if runs else runs
-            if kind == _RESULT and trace.call[row] >= 0:
-                text = Text(row, kind, trace.payload[row])
-                if runs:
-                    self._uses(text, hits, runs)
-                self.minting.result(text, trace.call[row], line)
-            elif hits or (runs and (kind == _CALL or own)) or row in encoded:
-                self._uses(Text(row, kind, trace.payload[row]), hits, runs)
-            if kind == _CALL and trace.call[row] in added:
-                self._own_values(row, trace.calls[trace.call[row]])
+        for part in self.runs.parts():
+            results = self._results(part)
+            self._look(part, results, self.minting.results(results))
         return Flow(self.minting.handles, tuple(self.own_back), self.strays.find())
+
+    def _results(self, part: Part) -> Results:
+        """The results among these rows."""
+        kinds, calls = self.trace.kind, self.trace.call
+        held = [kinds[row] == _RESULT and calls[row] >= 0 for row in part.rows]
+        rows = list(compress(part.rows, held))
+        return Results(rows, self._values(rows), list(compress(part.lines, held)))
+
+    def _values(self, rows: list[int]) -> list[object]:
+        return values_of([text or b"null" for text in self.trace.payload.several(rows)])
 
     # uses --------------------------------------------------------------------------------------------------------
 
-    def _uses(self, text: Text, hits: Runs, runs: Runs) -> None:
+    def _look(self, part: Part, results: Results, waiting: list[Pending]) -> None:
+        """Look at those of these rows that may name a value; what waits counts from the row of its result on."""
+        kinds, payloads = self.trace.kind, self.trace.payload
+        lines = list(self._lines(part))
+        asked = [row for row, _ in lines if kinds[row] == _CALL]
+        values = dict(zip(results.rows, results.values, strict=True))
+        values.update(zip(asked, self._values(asked), strict=True))
+        later = deque(waiting)
+        for row, runs in lines:
+            while later and later[0].step < row:
+                self.minting.wait(later.popleft())
+            text = Text(row, kinds[row], payloads)
+            if row in values:
+                text.value = values[row]
+            self._uses(text, runs)
+            if row in self.adding:
+                self._own_values(row, self.trace.calls[self.trace.call[row]])
+        for pending in later:
+            self.minting.wait(pending)
+
+    def _lines(self, part: Part) -> Iterator[tuple[int, Runs]]:
+        """The rows that are to be looked at, with those of their runs that may name a value."""
+        watched = b" ".join(filter(self.minted.watched.__contains__, part.related.split(b" ")))
+        encoded, adding = self.runs.encoded, self.adding
+        for row, line in zip(part.rows, watched.split(END), strict=True):
+            runs = line.split()
+            if runs or row in encoded or row in adding:
+                yield row, runs
+
+    def _uses(self, text: Text, runs: Runs) -> None:
         """The values that a text names: by its own runs, and by what is encoded in it."""
         found: dict[int, str] = {}
-        for run in hits:
-            _note(found, self.minted.named(run, text))
+        for run in runs:
+            for index, written in self.minted.named(run, text):
+                found.setdefault(index, written)
         if text.kind == _CALL:
             self._promote(text, runs, found)
         if text.row in self.runs.encoded:
@@ -119,42 +154,46 @@ class _Flow:
             return
         for how, said in decodings(text.plain, self.runs.runs_of(text.plain)):
             decoded = text.saying(said)
-            for run in all_runs(said):
-                if run in watched:
-                    _note(
-                        found, ((index, how) for index, as_it_is in self.minted.named(run, decoded) if as_it_is != BARE)
-                    )
+            for run in filter(watched.__contains__, all_runs(said)):
+                for index, written in self.minted.named(run, decoded):
+                    if written != BARE:
+                        found.setdefault(index, how)
 
     def _use(self, text: Text, number: int, written: str) -> None:
         handles, pointer = self.minting.handles, None
-        value, kind, _, step, *_ = handles.told(number)
-        if text.row <= step:
-            return
-        stands = _without_prefix(value) if written == BARE else value
-        if written == BARE and not is_named_by(stands, text, self.rules.is_id_key, small=self.runs.small):
-            return
-        if text.kind in (_CALL, _RESULT):
-            pointer, other_type = _pointer(text.leaves, stands, is_number=kind == "number")
+        value, kind = handles.value(number)
+        stands = value
+        if written == BARE:
+            stands = _without_prefix(value)
+            if not is_named_by(stands, text, self.rules.is_id_key, small=self.runs.small):
+                return
+        if text.kind in _STRUCTURED:
+            pointer, other_type = text.place_of(stands, is_number=kind == "number")
             written = "number" if other_type and written == "verbatim" else written
-        if pointer is None and value.isdigit() and len(value) < _SHORT_NUMBER:
+        if pointer is None and len(value) < _SHORT_NUMBER and value.isdigit():
             return
-        handles.use(number, Use(text.row, self._role(text), written, pointer, text.kind == _RESULT))
+        handles.use((number, text.row, self._role(text), written, pointer, text.kind == _RESULT))
 
     def _role(self, text: Text) -> str:
         return "final_answer" if text.row in self.final else _ROLES.get(text.kind, "prompt")
 
     # values of the agent's own making ----------------------------------------------------------------------------
 
+    def _calls_that_add(self) -> frozenset[int]:
+        """The rows of calls to whose arguments the harness added; what it added is watched for."""
+        calls, added = self.trace.calls, self.trace.calls.rare("added")
+        for number in added:
+            self.minted.watched.update(anchor for anchor, _, _ in _added(calls[number]))
+        of = self.trace.call
+        return (
+            frozenset(row for row in self.trace.rows(StepKind.TOOL_CALL) if of[row] in added) if added else frozenset()
+        )
+
     def _own_values(self, row: int, call: Call) -> None:
         """Arguments that the harness added: values of its own, which matter when they come back."""
-        executed = None if call.executed is None or call.executed.payload is None else value_of(call.executed.payload)
-        if not isinstance(executed, dict):
-            return
-        for added in call.added:
-            for _, _, key, item in leaves_of(executed.get(added)):
-                anchor = anchor_of(str(item))
-                if anchor and self.minting.is_new(anchor, row) and self.rules.handle_kind(str(item), key or added):
-                    self.own.setdefault(anchor, row)
+        for anchor, item, key in _added(call):
+            if self.minting.is_new(anchor, row) and self.rules.handle_kind(item, key):
+                self.own.setdefault(anchor, row)
 
     def _come_back(self, row: int, runs: Runs) -> None:
         for run in runs:
@@ -166,21 +205,16 @@ def _without_prefix(value: str) -> str:
     return (bare(encoded(value)) or b"").decode("ascii")
 
 
-def _note(found: dict[int, str], named: Iterable[Naming]) -> None:
-    for index, written in named:
-        found.setdefault(index, written)
-
-
-def _pointer(leaves: list[Leaf], wanted: str, *, is_number: bool) -> tuple[str | None, bool]:
-    """Where among the leaves of a payload a value stands, and whether it changed between text and number on the way."""
-    holding = None
-    for leaf in leaves:
-        item = leaf[3]
-        if item == wanted or (type(item) is int and str(item) == wanted):
-            return pointer_of(leaf[0], leaf[1]), isinstance(item, int) is not is_number
-        if holding is None and isinstance(item, str) and wanted in item:
-            holding = leaf
-    return None if holding is None else pointer_of(holding[0], holding[1]), False
+def _added(call: Call) -> Iterator[tuple[bytes, str, str]]:
+    """The scalars that the harness added to the arguments of a call: the run by which each is found, and its key."""
+    executed = None if call.executed is None or call.executed.payload is None else value_of(call.executed.payload)
+    if not isinstance(executed, dict):
+        return
+    for added in call.added:
+        for _, _, key, item in leaves_of(executed.get(added)):
+            anchor = anchor_of(str(item))
+            if anchor:
+                yield anchor, str(item), key or added
 
 
 def _final_answers(trace: Trace) -> frozenset[int]:

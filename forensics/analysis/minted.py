@@ -2,7 +2,7 @@
 
 Most values are one run. A value with other characters (a timestamp, a URL) is recognised by its longest run, its
 anchor; the text around that run is then looked up whole, so that a thousand values that share an anchor cost no more
-than one.
+than one. Each value is watched for from the row on in which it became known.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.analysis.bare import bare
+from forensics.analysis.runs import END
 from forensics.core.handles import BARE
 
 if TYPE_CHECKING:
@@ -22,53 +23,65 @@ if TYPE_CHECKING:
 
 Naming = tuple[int, str]
 """The index of a value, and how it is written: verbatim, case, embedded, bare."""
+_Watched = tuple[int, str, int]
+"""The same, and the row in which the value became known."""
 
 _BEST_FIRST = ("verbatim", "case", "embedded", BARE)
 
 
 class _Around(msgspec.Struct, gc=False):
-    """The values around one anchor. `shapes` tells where it stands in them (offset, length of the value)."""
+    """The values around one anchor. `shapes` tells where it stands in them (offset, length of the value); `exact` and
+    `folded` their index, and the row in which they became known.
+    """
 
     anchor: bytes
     shapes: dict[tuple[int, int], None]
-    exact: dict[bytes, int]
-    folded: dict[bytes, int]
+    exact: dict[bytes, tuple[int, int]]
+    folded: dict[bytes, tuple[int, int]]
 
 
 class Minted:
-    """The values minted so far, each with an index of the caller's. `watched` are the runs that may name one: only runs
-    that stand in the trace are watched for, so a value that never comes back costs nothing.
+    """The values minted so far, each with an index of the caller's. `watched` are the runs that may name one, or that
+    may once one of those is minted that are only waited for: only runs that stand in the trace are watched for, so a
+    value that never comes back costs nothing. The end of a line is one of them, so that lines are kept apart.
     """
 
     def __init__(self, occurrences: Occurrences) -> None:
-        self.watched: set[bytes] = set()
+        self.watched: set[bytes] = {END}
         self._occurrences = occurrences
-        self._named: dict[bytes, list[Naming]] = {}
+        self._named: dict[bytes, list[_Watched]] = {}
         self._around: dict[bytes, _Around] = {}
 
-    def add(self, index: int, value: bytes, anchor: bytes, row: int) -> None:
-        """Watch for a value that is recognised by `anchor`, a run of it, after `row`."""
-        told = self._occurrences
-        others = told.other_case.get(anchor.lower(), ())
+    def add(self, index: int, value: bytes, anchor: bytes, step: int, known: int) -> None:
+        """Watch for a value of a step that is recognised by `anchor`, a run of it, from behind the row `known` on."""
         if value != anchor:
-            self._add_around(index, value, (anchor, *others))
+            self._add_around(index, value, (anchor, *self._occurrences.other_case.get(anchor.lower(), ())), known)
             return
-        if told.stands_after(anchor, row):
-            self._watch(anchor, index, "verbatim")
-        for other in others:
+        for run, written in self._names(anchor, step):
+            self.watched.add(run)
+            self._named.setdefault(run, []).append((index, written, known))
+
+    def expect(self, anchor: bytes, step: int) -> None:
+        """Watch for what may name a value of a step, if it is added later."""
+        self.watched.add(anchor)
+        self.watched.update(self._occurrences.other_case.get(anchor.lower(), ()))
+        self.watched.update(run for run, _ in self._names(anchor, step))
+
+    def _names(self, anchor: bytes, step: int) -> Iterator[tuple[bytes, str]]:
+        """The runs that may name a value which is one run, each with how it would be written."""
+        told = self._occurrences
+        if told.stands_after(anchor, step):
+            yield anchor, "verbatim"
+        for other in told.other_case.get(anchor.lower(), ()):
             if other != anchor:
-                self._watch(other, index, "case")
+                yield other, "case"
         for holder in told.holders.get(anchor, ()):
-            self._watch(holder, index, "embedded")
+            yield holder, "embedded"
         rest = bare(anchor)
-        if rest is not None and told.first.get(rest, row) > row:
-            self._watch(rest, index, BARE)
+        if rest is not None and told.first.get(rest, step) > step:
+            yield rest, BARE
 
-    def _watch(self, run: bytes, index: int, written: str) -> None:
-        self.watched.add(run)
-        self._named.setdefault(run, []).append((index, written))
-
-    def _add_around(self, index: int, value: bytes, anchors: tuple[bytes, ...]) -> None:
+    def _add_around(self, index: int, value: bytes, anchors: tuple[bytes, ...], known: int) -> None:
         around = self._around.get(anchors[0])
         if around is None:
             around = _Around(anchors[0].lower(), {}, {}, {})
@@ -76,32 +89,37 @@ class Minted:
             self.watched.update(anchors)
         folded = value.lower()
         around.shapes[folded.find(around.anchor), len(value)] = None
-        around.exact.setdefault(value, index)
-        around.folded.setdefault(folded, index)
+        for table, written in ((around.exact, value), (around.folded, folded)):
+            if table.setdefault(written, (index, known))[1] > known:
+                table[written] = index, known
 
     def named(self, run: bytes, text: Text) -> Iterator[Naming]:
         """The values that a run of this text names, as well as any is written."""
         named = self._named.get(run)
-        if named is not None and len(named) == 1:
-            yield named[0]
-        elif named is not None:
-            best = min((written for _, written in named), key=_BEST_FIRST.index)
-            yield from (naming for naming in named if naming[1] == best)
+        if named is not None:
+            found = [(index, written) for index, written, known in named if known < text.row]
+            if len(found) > 1:
+                best = min((written for _, written in found), key=_BEST_FIRST.index)
+                found = [naming for naming in found if naming[1] == best]
+            yield from found
         around = self._around.get(run)
         if around is not None:
-            yield from _standing_around(around, text.plain)
+            yield from _standing_around(around, text)
 
 
-def _standing_around(around: _Around, text: bytes) -> Iterator[Naming]:
+def _standing_around(around: _Around, text: Text) -> Iterator[Naming]:
     """The values that stand around an anchor in a text."""
-    folded = text.lower()
+    plain, nothing = text.plain, (0, text.row)
+    folded = plain.lower()
     at = folded.find(around.anchor)
     while at >= 0:
         for before, length in around.shapes:
             start = max(at - before, 0)
-            index = around.exact.get(text[start : start + length])
-            if index is not None:
+            index, known = around.exact.get(plain[start : start + length], nothing)
+            if known < text.row:
                 yield index, "verbatim"
-            elif (other := around.folded.get(folded[start : start + length])) is not None:
-                yield other, "case"
+                continue
+            index, known = around.folded.get(folded[start : start + length], nothing)
+            if known < text.row:
+                yield index, "case"
         at = folded.find(around.anchor, at + len(around.anchor))

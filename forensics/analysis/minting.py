@@ -3,67 +3,63 @@ a value that a tool made; short values and numbers of running text only when a l
 
 The rules that decide precision are those of PERFORMANCE section 4. The runs of a value that is recognised whole are no
 values of their own: a timestamp brings no `21` and no `312Z`.
+
+Results are looked at by the hundred (forensics.analysis.newcomers), but for the few of which one may change what is new
+in the next: these are looked at one by one, in their order.
 """
 
 from __future__ import annotations
 
 import re
-from array import array
-from bisect import bisect_right
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
+from forensics.analysis.newcomers import LONGEST_VALUE, WAITS, Brought, Newcomers, may_be_value
 from forensics.analysis.runs import anchor_of
 from forensics.analysis.texts import encoded
 from forensics.analysis.written_times import holds_time
 from forensics.core.classes import Effect
 from forensics.core.handles import REFERENCE, Handles
-from forensics.core.leaves import pointer_of
+from forensics.core.leaves import leaves_of, pointer_of
+from forensics.core.places import MOST_ROWS
 from forensics.core.times import from_text
 from forensics.core.trace import NOWHERE, StepKind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
     from forensics.analysis.minted import Minted
+    from forensics.analysis.newcomers import Results
     from forensics.analysis.occurrences import Occurrences
     from forensics.analysis.texts import Text
     from forensics.core.classes import Classes
+    from forensics.core.handles import Told
     from forensics.core.leaves import Leaf
     from forensics.core.trace import Call, Trace
     from forensics.rules.engine import RuleSet
 
-_WITH_DIGIT = re.compile(r"[^\s0-9]*[0-9]\S*").fullmatch
-_ONE_WORD = re.compile(r"\S+").fullmatch
 _DIGIT = re.compile(b"[0-9]").search
 _FRACTION = re.compile(b"[0-9]{1,9}Z").fullmatch  # of a second: the end of a timestamp
 _SHORTEST_RUN = 2
 _LONGEST_RUN = 200
-_LONGEST_VALUE = 4096
 _TELLING_NUMBER = 6
 _ROUND = "000"  # a limit, a timeout, a price: chosen by somebody, and chosen again
 NEW_BY_SHAPE = frozenset({"uuid", "ulid", "cursor", "token", "url", "presigned-url", "jwt"})
 """Kinds of values that are new by their shape alone, even out of a read."""
 _CLOCK = "timestamp"
 _WINDOW = 5 * 10**9
+_LAST = MOST_ROWS
+_BEHIND = 1 << 40  # the place of the first run of running text: behind all scalars
 
 
-class Origin(NamedTuple):
-    """The result that a value stands in: its call and its step, and the branch: the first model turn after it, which
-    was shown the value, so that what it did next may rest on it (a row; -1: there is none).
-    """
-
-    call: int
-    step: int
-    branch: int
-
-
-class Pending(msgspec.Struct, frozen=True, gc=False):
+class Pending(NamedTuple):
     """A short value in a result that counts only when a later argument holds it."""
 
     value: str
-    origin: Origin
+    step: int
     pointer: str
+    anchor: bytes
 
 
 class Minting:
@@ -72,129 +68,192 @@ class Minting:
     """
 
     def __init__(self, trace: Trace, classified: Classes, rules: RuleSet, runs: Occurrences, minted: Minted) -> None:
-        self.handles = Handles()
+        self.handles = Handles(trace.rows(StepKind.MODEL))
         self.pending: dict[bytes, Pending] = {}
         self.minted = minted
         self._trace = trace
         self._rules = rules
-        self._effects = list(classified.each(lambda kind: kind.effect))
+        self._reads = bytearray(classified.each(lambda kind: kind.effect is Effect.NONE))
         self._runs = runs
         self._small = runs.small
         self._first = runs.first
-        self._odd: set[bytes] = set()
-        self._here: frozenset[bytes] = frozenset()  # the runs of the result that is looked at
-        self._model_rows = array("i", trace.rows(StepKind.MODEL))
+        self._odd: dict[bytes, int] = {}
+        self._here: frozenset[bytes] = frozenset()  # the runs of the result that is looked at by itself
+        self._found: list[Brought] = []  # of results that are looked at by themselves
 
-    def result(self, text: Text, call: int, line: bytes) -> None:
+    def results(self, results: Results) -> list[Pending]:
+        """Add what these results bring to the handles; returns what waits, in order."""
+        if not results.rows:
+            return []
+        new = Newcomers(results, self._rules, self._runs)
+        alone = self._one_by_one(results, new)
+        for row, runs in new.running():
+            if row not in alone:
+                self._found += [one for place, run in enumerate(runs, _BEHIND) if (one := self._loose(row, place, run))]
+        found = [one for one in new.found if one.step not in alone] if alone else new.found
+        found += self._found
+        self._found = []
+        found.sort()
+        return self._settle(found)
+
+    def _settle(self, found: list[Brought]) -> list[Pending]:
+        """Add to the handles what was found, and watch for it; returns what waits."""
+        trace, reads, live, handles = self._trace, self._reads, self._runs.live, self.handles
+        told: list[Told] = []
+        waiting: list[Pending] = []
+        before = len(handles)
+        for one in found:
+            step, _, value, kind, pointer, anchor = one
+            if kind == WAITS:
+                if self._runs.stands_after(anchor, step):
+                    waiting.append(Pending(value, step, pointer, anchor))
+                    self.minted.expect(anchor, step)
+                continue
+            call = trace.call[step]
+            known = self._as_read(call, value, kind) if reads[call] else kind
+            if known is not None:
+                if anchor in live or len(anchor) != len(value):
+                    self.minted.add(before + len(told), encoded(value), anchor, step, step)
+                told.append((value, known, call, step, pointer))
+        handles.add_all(told)
+        return waiting
+
+    def is_new(self, anchor: bytes, row: int) -> bool:
+        """Whether nothing before this row held that run, and no value was minted by it."""
+        return self._first.get(anchor, row) >= row and self._odd.get(anchor, row + 1) > row
+
+    # results by themselves -------------------------------------------------------------------------------------------
+
+    def _one_by_one(self, results: Results, new: Newcomers) -> set[int]:
+        """Look at the odd ones of these results; returns their rows. A run that one of them makes known otherwise than
+        by its text is no longer new in those after it, so from there on all are odd.
+        """
+        odd = set(results.rows) if self._is_known_oddly(new) else new.odd
+        alone: set[int] = set()
+        for row, value, line in zip(results.rows, results.values, results.lines, strict=True) if odd else ():
+            if row in odd:
+                known = len(self._odd)
+                self._result(row, value, line)
+                alone.add(row)
+                if len(self._odd) > known and self._is_known_oddly(new):
+                    odd = set(results.rows)
+        return alone
+
+    def _is_known_oddly(self, new: Newcomers) -> bool:
+        return not self._odd.keys().isdisjoint(new.runs)
+
+    def _result(self, row: int, value: Any, line: bytes) -> None:
         """What a result brings, of which `line` are the runs: the scalars of a structured one first, then the runs of
         its texts.
         """
-        row, first, runs = text.row, self._first, line.split()
+        first, runs = self._first, line.split()
         new = [run for run in runs if first.get(run, row) == row]
         if not new and not holds_time(line):
             return
         self._here = frozenset(runs)
-        origin = Origin(call, row, self._branch(row))
-        taken = self._members(origin, text.leaves)
-        for run in dict.fromkeys(new):
+        taken = self._members(row, leaves_of(value))
+        for place, run in enumerate(dict.fromkeys(new), _BEHIND):
             if run not in taken and (run in first or not run.isdigit()):  # a number counts only where it comes back
-                self._loose(origin, run)
+                self._bring(self._loose(row, place, run))
 
-    def is_new(self, anchor: bytes, row: int) -> bool:
-        """Whether nothing before this row held that run, and no value was minted by it."""
-        return self._first.get(anchor, row) >= row and anchor not in self._odd
-
-    def _branch(self, row: int) -> int:
-        after = bisect_right(self._model_rows, row)
-        return self._model_rows[after] if after < len(self._model_rows) else NOWHERE
-
-    def _members(self, origin: Origin, leaves: list[Leaf]) -> set[bytes]:
+    def _members(self, row: int, leaves: Iterable[Leaf]) -> set[bytes]:
         """Look at the scalars of a structured result that may be values of their own: what a key names, or opaque text.
         Returns the runs that they take up, which are no values.
         """
-        small = self._small
         taken: set[bytes] = set()
         values: set[str] = set()
-        for leaf in leaves:
+        for place, leaf in enumerate(leaves):
             above, _, key, item = leaf
             if above is None:
                 continue
             if isinstance(item, int):
                 if key is not None:
-                    self._number(origin, leaf, item, taken)
-            elif " " in item or (item.isalpha() and not small) or item in values or len(item) > _LONGEST_VALUE:
-                continue
-            elif _WITH_DIGIT(item) or (small and self._is_named(key) and _ONE_WORD(item)):
+                    self._number(row, place, leaf, taken)
+            elif item not in values and len(item) <= LONGEST_VALUE and self._fits(key)(item):
                 values.add(item)
-                self._opaque(origin, leaf, item, taken)
+                self._opaque(row, place, leaf, taken)
         return taken
+
+    def _fits(self, key: str | None) -> Callable[[str], object]:
+        return may_be_value(small=self._small, names_id=self._is_named(key))
 
     def _is_named(self, key: str | None) -> bool:
         return key is not None and self._rules.is_id_key(key)
 
-    def _number(self, origin: Origin, leaf: Leaf, number: int, taken: set[bytes]) -> None:
+    def _number(self, row: int, place: int, leaf: Leaf, taken: set[bytes]) -> None:
         """A number counts only when its key names an id."""
-        anchor = b"%d" % number
-        if self._is_named(leaf[2]) and anchor not in taken and self.is_new(anchor, origin.step):
-            self._add(origin, str(number), "number", pointer_of(leaf[0], leaf[1]), anchor)
+        above, token, key, number = leaf
+        anchor = str(number).encode()
+        if self._is_named(key) and anchor not in taken and self.is_new(anchor, row):
+            self._bring(Brought(row, place, str(number), "number", pointer_of(above, token), anchor))
         taken.add(anchor)
 
-    def _opaque(self, origin: Origin, leaf: Leaf, value: str, taken: set[bytes]) -> None:
-        text = encoded(value)
-        if text in self._here and text not in self._first:
-            self._alone(origin, leaf, value)
-            taken.add(text)
-            return
+    def _opaque(self, row: int, place: int, leaf: Leaf, taken: set[bytes]) -> None:
+        above, token, key, item = leaf
+        value = str(item)
         anchor = anchor_of(value)
         if anchor is None:
             return
+        text = encoded(value)
         parts = [anchor] if len(anchor) == len(value) else self._runs.runs_of(text)
-        if not any(map(self.is_new, parts, repeat(origin.step))) and not self._runs.times.is_new(parts, origin.step):
+        stands_alone = text in self._here and text not in self._first
+        if (
+            not stands_alone
+            and not any(map(self.is_new, parts, repeat(row)))
+            and not self._runs.times.is_new(parts, row)
+        ):
             return
-        kind = self._rules.handle_kind(value, leaf[2])
+        kind = self._rules.handle_kind(value, key)
         taken.update(parts if kind is not None else (anchor,))
-        if kind is not None:
-            self._add(origin, value, kind, pointer_of(leaf[0], leaf[1]), anchor)
-        elif _DIGIT(anchor):
-            self._wait(anchor, Pending(value, origin, pointer_of(leaf[0], leaf[1])))
+        if kind is not None or _DIGIT(anchor):
+            self._bring(Brought(row, place, value, kind or WAITS, pointer_of(above, token), anchor))
 
-    def _alone(self, origin: Origin, leaf: Leaf, value: str) -> None:
-        """A value that is one run and stands nowhere else, as most do: nothing is to be asked but what it is."""
-        kind = self._rules.handle_kind(value, leaf[2])
-        kind = kind and self._kind_for(origin, value, kind)
-        if kind:
-            self.handles.add((value, kind, origin.call, origin.step, pointer_of(leaf[0], leaf[1]), origin.branch))
+    def _bring(self, told: Brought | None) -> None:
+        if told is None:
+            return
+        self._found.append(told)
+        step, anchor = told.step, told.anchor
+        if told.kind == WAITS or self._known_kind(self._trace.call[step], told.value, told.kind) is None:
+            return
+        stands = self._first.get(anchor, step if anchor in self._here else _LAST)
+        if stands > step:  # as part of a longer run here, or told otherwise
+            self._odd.setdefault(anchor, step)
 
-    def _loose(self, origin: Origin, run: bytes) -> None:
+    def _loose(self, row: int, place: int, run: bytes) -> Brought | None:
         """A run of running text, without the dashes that a sentence puts around it."""
         token = run.strip(b"-_") if run[0] in b"-_" or run[-1] in b"-_" else run
         if not _SHORTEST_RUN <= len(token) <= _LONGEST_RUN or not _DIGIT(token) or _FRACTION(token):
-            return
-        if token is not run and not self.is_new(token, origin.step):
-            return
+            return None
+        if token is not run and not self.is_new(token, row):
+            return None
         value = token.decode("ascii")
         kind = None if value.isdigit() else self._rules.handle_kind(value, None)
-        if kind is not None and kind not in ("number", _CLOCK):
-            self._add(origin, value, kind, "", token)
-        else:
-            self._wait(token, Pending(value, origin, ""))
+        return Brought(row, place, value, WAITS if kind in (None, "number", _CLOCK) else kind, "", token)
 
-    def _wait(self, anchor: bytes, waiting: Pending) -> None:
-        if self._runs.stands_after(anchor, waiting.origin.step):
-            self.pending.setdefault(anchor, waiting)
+    # values that wait ------------------------------------------------------------------------------------------------
+
+    def wait(self, waiting: Pending) -> None:
+        """From now on an argument may hold it: of several with one anchor, the first waits."""
+        self.pending.setdefault(waiting.anchor, waiting)
 
     def promote(self, text: Text, run: bytes) -> int | None:
         """A value that waited and that an argument holds after all came from its result: its index among the handles,
         or None where it still tells too little.
         """
-        waiting = self.pending.pop(run)
-        number = waiting.value.isdigit()
-        if number and not self._is_leaf(waiting.value, text):
+        value, step, pointer, anchor = self.pending.pop(run)
+        number = value.isdigit()
+        if number and not self._is_leaf(value, text):
             return None
-        kind = self._rules.handle_kind(waiting.value, None) or ("number" if number else "id")
-        before = len(self.handles)
-        self._add(waiting.origin, waiting.value, kind, waiting.pointer, run)
-        return before if len(self.handles) > before else None
+        call = self._trace.call[step]
+        kind = self._rules.handle_kind(value, None) or ("number" if number else "id")
+        known = self._known_kind(call, value, kind)
+        if known is None:
+            return None
+        if self._first.get(anchor, step) > step:
+            self._odd.setdefault(anchor, text.row)
+        (index,) = self.handles.add_all([(value, known, call, step, pointer)])
+        self.minted.add(index, encoded(value), anchor, step, text.row)
+        return index
 
     def _is_leaf(self, number: str, text: Text) -> bool:
         """Whether a number is a whole scalar of these arguments and tells more than a count does: one under a key that
@@ -204,28 +263,19 @@ class Minting:
         keys = [leaf[2] for leaf in text.leaves if str(leaf[3]) == number]
         return any(telling or (key is not None and self._rules.is_id_key(key)) for key in keys)
 
-    def _add(self, origin: Origin, value: str, kind: str, pointer: str, anchor: bytes) -> None:
-        call, step, branch = origin
-        known = self._kind_for(origin, value, kind)
-        if known is None:
-            return
-        if self._first.get(anchor, step if anchor in self._here else NOWHERE) != step:
-            self._odd.add(anchor)  # stands there as part of a longer run, or was told again since
-        if anchor in self._runs.live or len(anchor) != len(value):
-            self.minted.add(len(self.handles), encoded(value), anchor, step)
-        self.handles.add((value, known, call, step, pointer, branch))
+    # kinds -----------------------------------------------------------------------------------------------------------
 
-    def _kind_for(self, origin: Origin, value: str, kind: str) -> str | None:
-        """The kind of a value as this call returned it: what only reads refers to what is there, and mints no clock."""
-        if self._effects[origin.call] is not Effect.NONE or self._new_by_shape(kind, value, origin.call):
-            return kind
-        return None if kind == _CLOCK else REFERENCE
+    def _known_kind(self, call: int, value: str, kind: str) -> str | None:
+        """The kind of a value as this call returned it."""
+        return self._as_read(call, value, kind) if self._reads[call] else kind
 
-    def _new_by_shape(self, kind: str, value: str, call: int) -> bool:
-        """Whether the shape alone says that even a read made the value: random ids, cursors, tokens, its own clock."""
+    def _as_read(self, call: int, value: str, kind: str) -> str | None:
+        """The kind of a value that a call returned which only reads: it refers to what is there, and mints no clock but
+        its own. The shape alone says of some values that even a read made them: random ids, cursors, tokens.
+        """
         if kind == _CLOCK:
-            return _within(value, self._trace.calls[call])
-        return kind in NEW_BY_SHAPE
+            return kind if _within(value, self._trace.calls[call]) else None
+        return kind if kind in NEW_BY_SHAPE else REFERENCE
 
 
 def _within(value: str, call: Call) -> bool:

@@ -9,26 +9,37 @@ Nearly all runs of a long log stand once and name nothing else. So the runs are 
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from forensics.analysis.bare import bare
 from forensics.analysis.encodings import decodings, in_base64
 from forensics.analysis.related_runs import DASHES, cut, pieces, related_runs
 from forensics.analysis.run_blocks import RunBlocks
-from forensics.analysis.runs import SMALL_TRACE, all_runs, anchor_of, digit_runs, plain_bytes
+from forensics.analysis.runs import END, SMALL_TRACE, all_runs, anchor_of, digit_runs, plain_bytes
 from forensics.analysis.written_times import WrittenTimes
 from forensics.core.jsonvalue import value_of
 from forensics.core.leaves import leaves_of
 from forensics.core.trace import StepKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from forensics.analysis.runs import Runs
     from forensics.core.trace import Payload, Trace
 
 _SAYING = frozenset({int(StepKind.TOOL_CALL), int(StepKind.MODEL)})  # what the agent itself wrote
-_END = b"\n"  # of a line, in a block
+_JOINED = b" \n "  # the end of a line between two others
+_TOGETHER = 8  # blocks that are looked at together
+
+
+class Part(NamedTuple):
+    """Some rows that follow each other: each with its runs, as a line of text; and in one text, line by line, those of
+    them that may be related to others.
+    """
+
+    rows: Sequence[int]
+    lines: list[bytes]
+    related: bytes
 
 
 class Occurrences:
@@ -70,6 +81,15 @@ class Occurrences:
         """Each row that says anything with its runs, as text, and those of them that may be related to others."""
         return zip(self._all.rows, _lines(self._all.blocks), _lines(self._held), strict=True)
 
+    def parts(self) -> Iterator[Part]:
+        """The same, some hundred rows at a time."""
+        begin = 0
+        for at in range(0, len(self._held), _TOGETHER):
+            told, held = (_JOINED.join(blocks[at : at + _TOGETHER]) for blocks in (self._all.blocks, self._held))
+            end = begin + told.count(END) + 1
+            yield Part(self._all.rows[begin:end], told.split(END), held)
+            begin = end
+
     def __iter__(self) -> Iterator[tuple[int, Runs]]:
         """Each row that holds any, with its runs."""
         return ((row, runs) for row, line, _ in self.rows() if (runs := line.split()))
@@ -95,7 +115,7 @@ class Occurrences:
         for rows, block in self._all:
             wrapped = {run for run in set(block.split()) if in_base64(run) is not None}
             if wrapped:
-                lines = zip(rows, block.split(_END), strict=True)
+                lines = zip(rows, block.split(END), strict=True)
                 yield from (
                     row for row, line in lines if trace.kind[row] in _SAYING and not wrapped.isdisjoint(line.split())
                 )
@@ -109,12 +129,12 @@ class Occurrences:
 
 
 def _lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    return (line for block in blocks for line in block.split(_END))
+    return (line for block in blocks for line in block.split(END))
 
 
 def _only(wanted: set[bytes], blocks: Iterable[bytes]) -> list[bytes]:
     """The blocks with these runs, and the ends of lines, only."""
-    kept = {*wanted, _END}.__contains__
+    kept = {*wanted, END}.__contains__
     return [b" ".join(filter(kept, block.split(b" "))) for block in blocks]
 
 

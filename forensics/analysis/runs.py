@@ -26,6 +26,8 @@ SPELLED = b"\\u00"
 _DIGITS = b"0123456789"
 _WORD = _DIGITS + b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-"
 KINDS = bytes(ord("0") if b in _DIGITS else ord("a") if b in _WORD else ord(" ") for b in range(256))
+END = b"\n"
+"""The end of a line, where the runs of rows are told as lines of text."""
 
 Runs = list[bytes]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import overload
@@ -16,7 +17,7 @@ REFERENCE = "reference"
 BRANCH = "branch"
 BARE = "bare"
 """How a value is written of which only what follows its prefix stands there: that it is meant is inferred."""
-_AT_ONCE = 256  # handles, or uses, that are parted into columns
+_AT_ONCE = 256  # uses that are parted into columns
 
 
 class Use(msgspec.Struct, frozen=True, gc=False):
@@ -68,18 +69,20 @@ class Handle(msgspec.Struct, gc=False):
         return self.kind != REFERENCE
 
 
-_Told = tuple[str, str, int, int, str, int]
-"""A handle without its uses: value, kind, call, step, pointer, branch."""
+Told = tuple[str, str, int, int, str]
+"""A handle without its uses: value, kind, call, step, pointer."""
+UseTold = tuple[int, int, str, str, str | None, bool]
+"""A use: the number of its handle, step, role, written, pointer, echo."""
 
 
 class Handles(Sequence[Handle]):
     """The handles of one trace; each is made when somebody asks. While values are followed they stand in the order in
-    which they were found, and their number is that in this order; once closed, in the order of their steps.
+    which they were found, and their number is that in this order; once closed, in the order of their steps. `turns` are
+    the rows of the model's turns: the first one after a step was shown what the step brought.
     """
 
-    def __init__(self) -> None:
-        self._latest: list[_Told] = []  # not in the columns yet
-        self._parted = 0  # how many are
+    def __init__(self, turns: Sequence[int] = ()) -> None:
+        self._turns = turns
         self._values = Texts()
         self._kinds = Strings()
         self._reference = self._kinds.add(REFERENCE)
@@ -88,52 +91,36 @@ class Handles(Sequence[Handle]):
         self._call = array("i")
         self._step = array("i")
         self._pointer = array("i")
-        self._branch = array("i")
         self._uses = _Uses()
         self._order = array("i")
         self._by_call = array("i")
         self._begin = array("i")
 
     def __len__(self) -> int:
-        return self._parted + len(self._latest)
+        return len(self._step)
 
-    def add(self, told: _Told) -> int:
-        """Add a handle; its branch is the row of the turn that was shown it first (-1: of none). Returns its number."""
-        if len(self._latest) >= _AT_ONCE:
-            self._part()
-        self._latest.append(told)
-        return self._parted + len(self._latest) - 1
+    def add_all(self, told: Sequence[Told]) -> range:
+        """Add handles; returns their numbers."""
+        first = len(self)
+        if told:
+            values, kinds, calls, steps, pointers = zip(*told, strict=True)
+            self._values.add_all(values)
+            self._kind.extend(self._kinds.add_all(kinds))
+            self._call.extend(calls)
+            self._step.extend(steps)
+            self._pointer.extend(self._pointers.add_all(pointers))
+        return range(first, len(self))
 
-    def _part(self) -> None:
-        """Part the latest handles into columns."""
-        if not self._latest:
-            return
-        values, kinds, calls, steps, pointers, branches = zip(*self._latest, strict=True)
-        self._values.add_all(values)
-        self._kind.extend(map(self._kinds.add, kinds))
-        self._call.extend(calls)
-        self._step.extend(steps)
-        self._pointer.extend(map(self._pointers.add, pointers))
-        self._branch.extend(branches)
-        self._parted += len(self._latest)
-        self._latest.clear()
+    def use(self, told: UseTold) -> None:
+        """Add a use to the handle that it names."""
+        self._uses.add(told)
 
-    def use(self, number: int, use: Use) -> None:
-        """Add a use to the handle of that number."""
-        self._uses.add(number, use)
-
-    def told(self, number: int) -> _Told:
-        """What is told of the handle of that number."""
-        if number >= self._parted:
-            return self._latest[number - self._parted]
-        columns = (self._call[number], self._step[number])
-        pointer = self._pointers[self._pointer[number]]
-        kind = self._kinds[self._kind[number]]
-        return self._values[number], kind, *columns, pointer, self._branch[number]
+    def value(self, number: int) -> tuple[str, str]:
+        """The value of the handle of that number, and its kind."""
+        return self._values[number], self._kinds[self._kind[number]]
 
     def close(self) -> None:
         """Put the handles into the order of their steps, when the last one and its last use are there."""
-        self._part()
         self._order = array("i", sorted(range(len(self)), key=self._step.__getitem__))
         self._uses.close(len(self))
         calls = array("i", (self._call[number] for number in self._order))
@@ -193,9 +180,8 @@ class Handles(Sequence[Handle]):
         return self._several((number,))[0]
 
     def _several(self, numbers: Sequence[int]) -> list[Handle]:
-        shown = {
-            branch: [Use(branch, BRANCH, "verbatim")] for number in numbers if (branch := self._branch[number]) >= 0
-        }
+        branches = list(map(self._branch, numbers))
+        shown = {branch: [Use(branch, BRANCH, "verbatim")] for branch in branches if branch >= 0}
         return [
             Handle(
                 value,
@@ -203,10 +189,15 @@ class Handles(Sequence[Handle]):
                 self._call[number],
                 self._step[number],
                 self._pointers[self._pointer[number]],
-                [*shown.get(self._branch[number], ()), *self._uses.of(number)],
+                [*shown.get(branch, ()), *self._uses.of(number)],
             )
-            for number, value in zip(numbers, self._values.several(numbers), strict=True)
+            for number, branch, value in zip(numbers, branches, self._values.several(numbers), strict=True)
         ]
+
+    def _branch(self, number: int) -> int:
+        """The first turn of the model that was shown that handle: what it did next may rest on it (-1: none)."""
+        after = bisect_right(self._turns, self._step[number])
+        return self._turns[after] if after < len(self._turns) else NOWHERE
 
 
 def _sorted_by(keys: Sequence[int], count: int) -> tuple[array[int], array[int]]:
@@ -223,6 +214,7 @@ class _Uses:
     """The uses of all handles, in the order in which they were found and, once closed, by handle."""
 
     def __init__(self) -> None:
+        self._latest: list[UseTold] = []  # not in the columns yet
         self._words = Strings()
         self._pointers = Strings()
         self._handle = array("i")
@@ -234,17 +226,27 @@ class _Uses:
         self._begin = array("i")
         self._sorted = array("i")
 
-    def add(self, handle: int, use: Use) -> None:
-        add = self._words.add
-        self._handle.append(handle)
-        self._step.append(use.step)
-        self._role.append(add(use.role))
-        self._written.append(add(use.written))
-        self._pointer.append(NOWHERE if use.pointer is None else self._pointers.add(use.pointer))
-        self._echo.append(use.echo)
+    def add(self, told: UseTold) -> None:
+        if len(self._latest) >= _AT_ONCE:
+            self._part()
+        self._latest.append(told)
+
+    def _part(self) -> None:
+        """Part the latest uses into columns."""
+        if not self._latest:
+            return
+        handles, steps, roles, written, pointers, echoes = zip(*self._latest, strict=True)
+        self._handle.extend(handles)
+        self._step.extend(steps)
+        self._role.extend(self._words.add_all(roles))
+        self._written.extend(self._words.add_all(written))
+        self._pointer.extend(NOWHERE if one is None else self._pointers.add(one) for one in pointers)
+        self._echo += bytes(echoes)
+        self._latest.clear()
 
     def close(self, handles: int) -> None:
         """Sort them by handle: each in the order in which they were found."""
+        self._part()
         self._begin, self._sorted = _sorted_by(self._handle, handles)
 
     def any(self, handle: int) -> bool:

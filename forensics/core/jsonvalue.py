@@ -10,12 +10,15 @@ from __future__ import annotations
 import json
 import re
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from forensics.core.depth import flattened, is_deeper_than, nesting
 from forensics.core.limits import limits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
@@ -322,6 +325,17 @@ def value_of(raw: msgspec.Raw | bytes) -> Any:
     except (msgspec.DecodeError, RecursionError, ValueError):
         return unfold(decode(raw).value)
     return value
+
+
+def values_of(texts: Sequence[bytes]) -> list[Any]:
+    """The value of each payload, as `value_of` tells it."""
+    try:
+        values = list(map(_decode, texts))
+        return [
+            _decode(value) if type(value) is str and value.lstrip()[:1] in ("{", "[") else value for value in values
+        ]
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        return list(map(value_of, texts))
 
 
 def written(value: object) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeGuard
 
 from forensics.core.pointers import escape
 
@@ -15,11 +16,16 @@ _Open = tuple[str, str | None, bool, Iterable[tuple[Token, object]]]
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
+def is_flat(value: object) -> TypeGuard[dict[str, object]]:
+    """Whether a value is an object that holds no other, as most are."""
+    return isinstance(value, dict) and _SCALARS.issuperset(map(type, value.values()))
+
+
 def leaves_of(value: object) -> list[Leaf]:
     """The strings and integers of a value; iterative, so depth can't exhaust the stack."""
     if isinstance(value, str) or type(value) is int:
         return [(None, "", None, value)]
-    if isinstance(value, dict) and _SCALARS.issuperset(map(type, value.values())):
+    if is_flat(value):
         return _members("", value)
     found: list[Leaf] = []
     todo: list[_Open] = []
@@ -29,7 +35,7 @@ def leaves_of(value: object) -> list[Leaf]:
         for token, item in entries:
             if isinstance(item, str) or type(item) is int:
                 found.append((above, token, str(token) if named else key, item))
-            elif isinstance(item, dict) and _SCALARS.issuperset(map(type, item.values())):
+            elif is_flat(item):
                 found += _members(pointer_of(above, token), item)
             elif isinstance(item, (dict, list)):
                 _open(todo, pointer_of(above, token), str(token) if named else key, item)

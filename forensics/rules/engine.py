@@ -128,6 +128,10 @@ class RuleSet:
         """
         return self._shapes.kind(value, key)
 
+    def handle_kinds(self, values: Sequence[str], key: str | None) -> list[str | None]:
+        """The kind of each of these values, which all stand under that key, as `handle_kind` tells it."""
+        return self._shapes.kinds(values, key)
+
     def is_id_key(self, key: str) -> bool:
         """Whether a key's name says that its value identifies something (`id`, `pageId`, `issue_number`, `cursor`)."""
         return self._shapes.is_id_key(key)

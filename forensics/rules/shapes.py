@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from forensics.rules.words import split_words
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from forensics.rules.model import ShapeRule
 
 MAX_VALUE = 4096
@@ -47,6 +49,20 @@ class Shapes:
         if match is not None and match.lastindex is not None:
             return rules.kinds[match.lastindex - 1]
         return "id" if under_id and _one_word(value) else None
+
+    def kinds(self, values: Sequence[str], key: str | None) -> list[str | None]:
+        """The kind of each of these values, which all stand under that key."""
+        under_id = key is not None and self.is_id_key(key)
+        rules = self._under_id if under_id else self._elsewhere
+        kinds, short = rules.kinds, [value if len(value) <= MAX_SPACED else "" for value in values]
+        return [
+            kinds[match.lastindex - 1]
+            if match is not None and match.lastindex is not None
+            else self.kind(value, key)
+            if under_id or len(value) > MAX_SPACED
+            else None
+            for match, value in zip(map(rules.fullmatch, short), values, strict=True)
+        ]
 
     def is_id_key(self, key: str) -> bool:
         """Whether a key's name says that its value identifies something."""

@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forensics import load
-from forensics.analysis import occurrences, runs
+from forensics.analysis import minting, occurrences, runs
 from forensics.analysis.flow import flow
 from forensics.analysis.runs import all_runs, anchor_of, plain_bytes
 from forensics.analysis.survey import survey
@@ -356,6 +356,20 @@ def every_trace_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_large_traces(story: list[tuple[Any, ...]]) -> None:
     fast, naive = both(told(story))
     assert fast == naive
+
+
+@given(st.lists(events, min_size=2, max_size=4).map(lambda stories: [event for story in stories for event in story]))
+@pytest.mark.parametrize("most", [1_000, -1])
+def test_results_that_are_looked_at_together_bring_what_each_by_itself_brings(
+    most: int, story: list[tuple[Any, ...]]
+) -> None:
+    trace = told(story)
+    classified = survey(trace, RULES, POLICY).classified
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(occurrences, "SMALL_TRACE", most)
+        together = list(flow(trace, classified, RULES).handles)
+        patch.setattr(minting.Minting, "_is_known_oddly", lambda *_: True)
+        assert together == list(flow(trace, classified, RULES).handles)
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)

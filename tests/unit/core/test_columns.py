@@ -216,14 +216,14 @@ def test_rows_are_found_by_their_key_and_under_others() -> None:
 
 
 def test_handles_stand_in_the_order_of_their_steps_with_their_uses() -> None:
-    handles = Handles()
-    late = handles.add(("b-2", "id", 1, 9, "/b", -1))
-    first = handles.add(("a-1", "uuid", 0, 4, "/a", 5))
-    other = handles.add(("c", REFERENCE, 0, 4, "", 5))
-    handles.use(late, Use(12, "prompt", "verbatim"))
-    handles.use(first, Use(6, "argument", "case", "/x"))
-    handles.use(late, Use(11, "argument", "number", "/y", echo=True))
-    assert handles.told(other) == ("c", REFERENCE, 0, 4, "", 5)
+    handles = Handles(turns=[3, 5, 8])
+    late, first, other = handles.add_all([
+        ("b-2", "id", 1, 9, "/b"), ("a-1", "uuid", 0, 4, "/a"), ("c", REFERENCE, 0, 4, "")
+    ])  # fmt: skip
+    handles.use((late, 12, "prompt", "verbatim", None, False))
+    handles.use((first, 6, "argument", "case", "/x", False))
+    handles.use((late, 11, "argument", "number", "/y", True))
+    assert handles.value(other) == ("c", REFERENCE)
     handles.close()
     branch = Use(5, "branch", "verbatim")
     told = [

@@ -1,0 +1,105 @@
+"""Which scalars do many values hold at the same place? Values of one shape, as the results of a tool are, are told key
+by key instead of one by one: what is to be known of a key is known once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from forensics.core.leaves import pointer_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from forensics.core.leaves import Token
+
+_DEEPEST = 16
+_LONGEST = 16  # items of an array that are told place by place
+
+
+class Column(NamedTuple):
+    """The scalars of one type, texts or whole numbers, that stand at one place, each with the row of its value. `above`
+    and `token` are that place and `key` is the nearest key above it, as in a leaf (forensics.core.leaves).
+    """
+
+    rows: Sequence[int]
+    items: Sequence[Any]
+    above: str
+    token: Token
+    key: str | None
+
+    @property
+    def pointer(self) -> str:
+        """The JSON Pointer of the place."""
+        return pointer_of(self.above, self.token)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether these are texts."""
+        return isinstance(self.items[0], str)
+
+
+class _Place(NamedTuple):
+    """A place in values, and how many objects and arrays stand around it."""
+
+    above: str
+    token: Token
+    key: str | None
+    depth: int
+
+    @property
+    def pointer(self) -> str:
+        return pointer_of(self.above, self.token) if self.depth else ""
+
+
+_WHOLE = _Place("", "", None, 0)
+
+
+class Columns:
+    """Tells values in columns: the scalars of each value come in the order in which they stand in it. `left` are the
+    rows of values that are too deep or too long to be told so; only a part of their scalars may have come.
+    """
+
+    def __init__(self) -> None:
+        self.left: set[int] = set()
+
+    def of(self, rows: Sequence[int], values: Sequence[Any]) -> Iterator[Column]:
+        """The columns of the values of these rows; a scalar that is a whole value stands in none."""
+        yield from self._objects(*_of_type(dict, rows, values), _WHOLE)
+        yield from self._arrays(*_of_type(list, rows, values), _WHOLE)
+
+    def _objects(self, rows: Sequence[int], objects: Sequence[Any], place: _Place) -> Iterator[Column]:
+        alike: dict[tuple[str, ...], tuple[list[int], list[Any]]] = {}
+        for row, value in zip(rows, objects, strict=True):
+            held = alike.setdefault(tuple(value), ([], []))
+            held[0].append(row)
+            held[1].append(value.values())
+        for keys, (of, entries) in alike.items():
+            for key, items in zip(keys, zip(*entries, strict=True), strict=True):
+                yield from self._at(of, items, _Place(place.pointer, key, key, place.depth + 1))
+
+    def _arrays(self, rows: Sequence[int], arrays: Sequence[Any], place: _Place) -> Iterator[Column]:
+        for at in range(min(max(map(len, arrays), default=0), _LONGEST)):
+            held = [(row, array[at]) for row, array in zip(rows, arrays, strict=True) if at < len(array)]
+            of, items = zip(*held, strict=True)
+            yield from self._at(of, items, _Place(place.pointer, at, place.key, place.depth + 1))
+        self.left.update(row for row, array in zip(rows, arrays, strict=True) if len(array) > _LONGEST)
+
+    def _at(self, rows: Sequence[int], items: Sequence[Any], place: _Place) -> Iterator[Column]:
+        types = set(map(type, items))
+        for scalar in (str, int):
+            if scalar in types:
+                held = (rows, items) if len(types) == 1 else _of_type(scalar, rows, items)
+                yield Column(*held, place.above, place.token, place.key)
+        if place.depth > _DEEPEST and (dict in types or list in types):
+            self.left.update(rows)
+            return
+        if dict in types:
+            yield from self._objects(*_of_type(dict, rows, items), place)
+        if list in types:
+            yield from self._arrays(*_of_type(list, rows, items), place)
+
+
+def _of_type(wanted: type, rows: Sequence[int], items: Sequence[Any]) -> tuple[list[int], list[Any]]:
+    held = [(row, item) for row, item in zip(rows, items, strict=True) if type(item) is wanted]
+    return [row for row, _ in held], [item for _, item in held]

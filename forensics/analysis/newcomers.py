@@ -1,0 +1,191 @@
+"""Which scalars of some results may be values of their own, and new? They are looked at column by column.
+
+A scalar that is new holds a run that stands in no earlier row. In nearly all results every scalar stands in the text as
+it is, so that a run that is in no table (forensics.analysis.occurrences) stands nowhere else, and one whose first row
+is that of the result is new in it. A result of which that is not so (an escape that spells a letter, a dash around a
+run) is told as odd: its runs are to be looked at one by one, in the order of the results.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from forensics.analysis.columns import Columns
+from forensics.analysis.runs import anchor_of
+from forensics.analysis.written_times import holds_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from forensics.analysis.columns import Column
+    from forensics.analysis.occurrences import Occurrences
+    from forensics.rules.engine import RuleSet
+
+_WITH_DIGIT = re.compile(r"[^\s0-9]*[0-9]\S*").fullmatch
+_ONE_WORD = re.compile(r"\S+").fullmatch
+_ONE_RUN = re.compile(rb"[0-9A-Za-z_-]+").fullmatch
+_DIGIT = re.compile(b"[0-9]").search
+_DASHES = b"-_"
+LONGEST_VALUE = 4096
+WAITS = ""
+"""The kind of a value that counts only when a later argument holds it."""
+
+
+class Results(NamedTuple):
+    """Results that follow each other: their rows and values, and their runs as lines of text."""
+
+    rows: Sequence[int]
+    values: Sequence[Any]
+    lines: Sequence[bytes]
+
+
+class Brought(NamedTuple):
+    """A value that a result brought, by its step; `place` orders those of one result."""
+
+    step: int
+    place: int
+    value: str
+    kind: str
+    pointer: str
+    anchor: bytes
+
+
+def may_be_value(*, small: bool, names_id: bool) -> Callable[[str], object]:
+    """What a text must match to be looked at: it has no white space, and holds a digit but, in a small trace, under a
+    key that names an id.
+    """
+    return _ONE_WORD if small and names_id else _WITH_DIGIT
+
+
+class Newcomers:
+    """The new scalars of some results: `found`. `taken` are the runs that they take up, and that numbers are, which
+    are no values of running text; `left` are the other new ones. `odd` are the rows of results to be looked at one by
+    one: what was found of these does not count.
+    """
+
+    def __init__(self, results: Results, rules: RuleSet, occurrences: Occurrences) -> None:
+        self.found: list[Brought] = []
+        self.taken: set[bytes] = set()
+        self.odd: set[int] = set()
+        self.runs = set(b" ".join(results.lines).split())
+        self._said: set[bytes] = set()
+        self._lines = dict(zip(results.rows, results.lines, strict=True))
+        self._rules = rules
+        self._told = occurrences
+        self._first = occurrences.first
+        columns = Columns()
+        for place, column in enumerate(columns.of(results.rows, results.values)):
+            if column.is_text:
+                self._texts(place, column)
+            elif column.key is not None:
+                self._numbers(place, column, names_id=rules.is_id_key(column.key))
+        self.odd |= columns.left
+        self.left = self._left(results.rows[0])
+        self._mark_ragged()
+
+    # numbers ---------------------------------------------------------------------------------------------------------
+
+    def _numbers(self, place: int, column: Column, *, names_id: bool) -> None:
+        """A number counts only when its key names an id."""
+        first = self._first.get
+        anchors = [b"%d" % number for number in column.items]
+        new = [pair for pair in zip(column.rows, anchors, strict=True) if first(pair[1], pair[0]) >= pair[0]]
+        if names_id:
+            self.found += [
+                Brought(row, place, anchor.decode(), "number", column.pointer, anchor)
+                for row, anchor in new
+                if self._is_new(row, anchor) and anchor not in self.taken
+            ]
+            self.odd.update(row for row, number in zip(column.rows, column.items, strict=True) if number == 0)  # or -0
+        self.taken.update([anchor for _, anchor in new])
+
+    def _is_new(self, row: int, run: bytes) -> bool:
+        at = self._first.get(run)
+        if at is None and run in self.runs:
+            return True
+        if at is None or at > row:
+            self.odd.add(row)
+        return at == row
+
+    # texts -----------------------------------------------------------------------------------------------------------
+
+    def _texts(self, place: int, column: Column) -> None:
+        names_id = column.key is not None and self._rules.is_id_key(column.key)
+        fits = may_be_value(small=self._told.small, names_id=names_id)
+        pairs = zip(column.rows, column.items, strict=True)
+        new = self._new([(row, text) for row, text in pairs if len(text) <= LONGEST_VALUE and fits(text)])
+        if new:
+            kinds = self._rules.handle_kinds([text for _, text, _ in new], column.key)
+            self._take(place, column.pointer, new, kinds)
+
+    def _new(self, held: list[tuple[int, str]]) -> list[tuple[int, str, bytes]]:
+        """Those of these texts that are new, with their bytes; each only where it stands first in its result."""
+        said, runs, first, odd = self._said, self.runs, self._first.get, self.odd
+        new: list[tuple[int, str, bytes]] = []
+        for row, text in held:
+            told = text.encode("utf-8", "surrogatepass")
+            at = first(told)
+            if at is None and told not in runs:
+                if _ONE_RUN(told):
+                    odd.add(row)
+                    continue
+                if not self._holds_new(row, told):
+                    continue
+            elif at is not None and at != row:
+                if at > row:
+                    odd.add(row)
+                continue
+            if told not in said:
+                said.add(told)
+                new.append((row, text, told))
+        return new
+
+    def _holds_new(self, row: int, told: bytes) -> bool:
+        """Whether a text of several runs is new: one of them is, or it is a time that stands in no row before."""
+        parts = self._told.runs_of(told)
+        new = [self._is_new(row, part) for part in parts]  # of each, since any may be odd
+        return any(new) or (self._told.times.is_new(parts, row) and self._may_bring(row))
+
+    def _may_bring(self, row: int) -> bool:
+        """Whether a result holds a time, or any new run."""
+        line = self._lines[row]
+        return holds_time(line) or any(self._first.get(run, row) == row for run in line.split())
+
+    def _take(self, place: int, pointer: str, new: list[tuple[int, str, bytes]], kinds: Sequence[str | None]) -> None:
+        first, runs = self._first, self.runs
+        for (row, text, told), kind in zip(new, kinds, strict=True):
+            anchor = told
+            if told in runs:
+                self.taken.add(told)
+            else:
+                anchor = anchor_of(text) or told
+                parts = (anchor,) if kind is None else self._told.runs_of(told)
+                self.taken.update(part for part in parts if first.get(part, row) == row)
+            if kind is not None:
+                self.found.append(Brought(row, place, text, kind, pointer, anchor))
+            elif anchor in first and _DIGIT(anchor):
+                self.found.append(Brought(row, place, text, WAITS, pointer, anchor))
+
+    # running text ----------------------------------------------------------------------------------------------------
+
+    def _left(self, begin: int) -> set[bytes]:
+        """The new runs with a digit that no scalar takes up. A number counts only where it comes back."""
+        first = self._first
+        new = {run for run in self.runs if first.get(run, begin) >= begin and run not in self.taken}
+        return {run for run in new if _DIGIT(run) and (run in first or not run.isdigit())}
+
+    def _mark_ragged(self) -> None:
+        """What is left of a run without the dashes around it may stand elsewhere: it is no longer new there."""
+        ragged = {run for run in self.left if run[0] in _DASHES or run[-1] in _DASHES}
+        if ragged:
+            self.odd.update(row for row, line in self._lines.items() if not ragged.isdisjoint(line.split()))
+
+    def running(self) -> list[tuple[int, list[bytes]]]:
+        """The rows of results that bring runs of running text, with these."""
+        left, first = self.left, self._first
+        if not left:
+            return []
+        told = [(row, dict.fromkeys(filter(left.__contains__, line.split()))) for row, line in self._lines.items()]
+        return [(row, [run for run in runs if first.get(run, row) == row]) for row, runs in told if runs]
