@@ -11,6 +11,7 @@ in the next: these are looked at one by one, in their order.
 from __future__ import annotations
 
 import re
+from array import array
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -68,7 +69,7 @@ class Minting:
     """
 
     def __init__(self, trace: Trace, classified: Classes, rules: RuleSet, runs: Occurrences, minted: Minted) -> None:
-        self.handles = Handles(trace.rows(StepKind.MODEL))
+        self.handles = Handles(array("i", trace.rows(StepKind.MODEL)))
         self.pending: dict[bytes, Pending] = {}
         self.minted = minted
         self._trace = trace
@@ -101,20 +102,20 @@ class Minting:
         trace, reads, live, handles = self._trace, self._reads, self._runs.live, self.handles
         told: list[Told] = []
         waiting: list[Pending] = []
-        before = len(handles)
-        for one in found:
-            step, _, value, kind, pointer, anchor = one
+        number = len(handles)
+        for step, _, value, kind, pointer, anchor in found:
             if kind == WAITS:
-                if self._runs.stands_after(anchor, step):
-                    waiting.append(Pending(value, step, pointer, anchor))
-                    self.minted.expect(anchor, step)
+                waiting.append(Pending(value, step, pointer, anchor))
+                self.minted.expect(anchor, step)
                 continue
             call = trace.call[step]
             known = self._as_read(call, value, kind) if reads[call] else kind
             if known is not None:
-                if anchor in live or len(anchor) != len(value):
-                    self.minted.add(before + len(told), encoded(value), anchor, step, step)
                 told.append((value, known, call, step, pointer))
+                self.minted.known.append(step)
+                if anchor in live or len(anchor) != len(value):
+                    self.minted.add(number, encoded(value), anchor, step)
+                number += 1
         handles.add_all(told)
         return waiting
 
@@ -205,7 +206,7 @@ class Minting:
             return
         kind = self._rules.handle_kind(value, key)
         taken.update(parts if kind is not None else (anchor,))
-        if kind is not None or _DIGIT(anchor):
+        if kind is not None or (_DIGIT(anchor) and self._runs.stands_after(anchor, row)):
             self._bring(Brought(row, place, value, kind or WAITS, pointer_of(above, token), anchor))
 
     def _bring(self, told: Brought | None) -> None:
@@ -228,7 +229,9 @@ class Minting:
             return None
         value = token.decode("ascii")
         kind = None if value.isdigit() else self._rules.handle_kind(value, None)
-        return Brought(row, place, value, WAITS if kind in (None, "number", _CLOCK) else kind, "", token)
+        if kind in (None, "number", _CLOCK):
+            return Brought(row, place, value, WAITS, "", token) if self._runs.stands_after(token, row) else None
+        return Brought(row, place, value, kind, "", token)
 
     # values that wait ------------------------------------------------------------------------------------------------
 
@@ -252,7 +255,8 @@ class Minting:
         if self._first.get(anchor, step) > step:
             self._odd.setdefault(anchor, text.row)
         (index,) = self.handles.add_all([(value, known, call, step, pointer)])
-        self.minted.add(index, encoded(value), anchor, step, text.row)
+        self.minted.known.append(text.row)
+        self.minted.add(index, encoded(value), anchor, step)
         return index
 
     def _is_leaf(self, number: str, text: Text) -> bool:

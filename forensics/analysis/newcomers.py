@@ -16,7 +16,7 @@ from forensics.analysis.runs import anchor_of
 from forensics.analysis.written_times import holds_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from forensics.analysis.columns import Column
@@ -154,7 +154,7 @@ class Newcomers:
         return holds_time(line) or any(self._first.get(run, row) == row for run in line.split())
 
     def _take(self, place: int, pointer: str, new: list[tuple[int, str, bytes]], kinds: Sequence[str | None]) -> None:
-        first, runs = self._first, self.runs
+        first, runs, stands_after = self._first, self.runs, self._told.stands_after
         for (row, text, told), kind in zip(new, kinds, strict=True):
             anchor = told
             if told in runs:
@@ -165,16 +165,22 @@ class Newcomers:
                 self.taken.update(part for part in parts if first.get(part, row) == row)
             if kind is not None:
                 self.found.append(Brought(row, place, text, kind, pointer, anchor))
-            elif anchor in first and _DIGIT(anchor):
+            elif stands_after(anchor, row) and _DIGIT(anchor):
                 self.found.append(Brought(row, place, text, WAITS, pointer, anchor))
 
     # running text ----------------------------------------------------------------------------------------------------
 
     def _left(self, begin: int) -> set[bytes]:
         """The new runs with a digit that no scalar takes up. A number counts only where it comes back."""
-        first = self._first
-        new = {run for run in self.runs if first.get(run, begin) >= begin and run not in self.taken}
-        return {run for run in new if _DIGIT(run) and (run in first or not run.isdigit())}
+        first, taken = self._first, self.taken
+        return {
+            run
+            for run in self.runs
+            if first.get(run, begin) >= begin
+            and run not in taken
+            and (run in first or not run.isdigit())
+            and _DIGIT(run)
+        }
 
     def _mark_ragged(self) -> None:
         """What is left of a run without the dashes around it may stand elsewhere: it is no longer new there."""
@@ -182,10 +188,10 @@ class Newcomers:
         if ragged:
             self.odd.update(row for row, line in self._lines.items() if not ragged.isdisjoint(line.split()))
 
-    def running(self) -> list[tuple[int, list[bytes]]]:
+    def running(self) -> Iterator[tuple[int, list[bytes]]]:
         """The rows of results that bring runs of running text, with these."""
         left, first = self.left, self._first
-        if not left:
-            return []
-        told = [(row, dict.fromkeys(filter(left.__contains__, line.split()))) for row, line in self._lines.items()]
-        return [(row, [run for run in runs if first.get(run, row) == row]) for row, runs in told if runs]
+        for row, line in self._lines.items() if left else ():
+            runs = dict.fromkeys(filter(left.__contains__, line.split()))
+            if runs:
+                yield row, [run for run in runs if first.get(run, row) == row]

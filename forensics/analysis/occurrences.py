@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _SAYING = frozenset({int(StepKind.TOOL_CALL), int(StepKind.MODEL)})  # what the agent itself wrote
 _JOINED = b" \n "  # the end of a line between two others
-_TOGETHER = 8  # blocks that are looked at together
+_TOGETHER = 512  # rows, or more: all of a block
 
 
 class Part(NamedTuple):
@@ -83,12 +83,13 @@ class Occurrences:
 
     def parts(self) -> Iterator[Part]:
         """The same, some hundred rows at a time."""
-        begin = 0
-        for at in range(0, len(self._held), _TOGETHER):
-            told, held = (_JOINED.join(blocks[at : at + _TOGETHER]) for blocks in (self._all.blocks, self._held))
-            end = begin + told.count(END) + 1
-            yield Part(self._all.rows[begin:end], told.split(END), held)
-            begin = end
+        begin = end = first = 0
+        for last, block in enumerate(self._all.blocks, 1):
+            end += block.count(END) + 1
+            if end - begin >= _TOGETHER or last == len(self._held):
+                told, held = (_JOINED.join(blocks[first:last]) for blocks in (self._all.blocks, self._held))
+                yield Part(self._all.rows[begin:end], told.split(END), held)
+                begin, first = end, last
 
     def __iter__(self) -> Iterator[tuple[int, Runs]]:
         """Each row that holds any, with its runs."""
