@@ -40,9 +40,10 @@ class _Around(msgspec.Struct, gc=False):
 
 
 class Minted:
-    """The values minted so far by their index, with the row from behind which on each is `known`. `watched` are the runs that may name one, or that
-    may once one of those is minted that are only waited for: only runs that stand in the trace are watched for, so a
-    value that never comes back costs nothing. The end of a line is one of them, so that lines are kept apart.
+    """The values minted so far by their index, with the row from behind which on each is `known`. `watched` are the
+    runs that may name one, or that may once one of those is minted that are only waited for: only runs that stand in
+    the trace are watched for, so a value that never comes back costs nothing. The end of a line is one of them, so that
+    lines are kept apart.
     """
 
     def __init__(self, occurrences: Occurrences) -> None:
