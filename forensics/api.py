@@ -27,7 +27,7 @@ from forensics.core.trace import NOWHERE
 from forensics.errors import ConfigurationError, EvidenceError, NonReplayableTraceError, UnknownFormatError
 from forensics.formats import registry
 from forensics.formats.places import Where, named_places
-from forensics.formats.shared.packed.archives import Unopened, archive_kind, members_of
+from forensics.formats.shared.packed.kinds import Unopened, archive_kind
 from forensics.formats.shared.source import STDIN, Source, open_source
 from forensics.report.compose import Examined, audit_document
 from forensics.report.inspection import inspection_document
@@ -271,6 +271,8 @@ def _evidences(source: Source) -> Iterator[Source | Unopened]:
     if kind is None or registry.is_an_archive(source, kind):
         yield source
         return
+    from forensics.formats.shared.packed.archives import members_of
+
     found = False
     try:
         for member in members_of(source, kind):

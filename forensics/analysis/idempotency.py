@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import compress, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ from forensics.analysis.outcomes import is_unanswered
 from forensics.core.evidence import Basis
 from forensics.core.findings import Finding, finding
 from forensics.core.jsonvalue import canonical, value_of
+from forensics.core.late import late
 from forensics.core.rpc_errors import RpcEnd, error_in
 from forensics.core.sanitise import one_line
 from forensics.core.trace import Call, Outcome
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from forensics.core.trace import Calls, Payload
 
-_SPELLED = re.compile(r"[^a-z]")
+_SPELLED = late(r"[^a-z]")
 _NAMES = frozenset(
     {
         "idempotencykey",

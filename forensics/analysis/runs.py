@@ -8,19 +8,19 @@ long (measured in PERFORMANCE section 4: the tokeniser decides the cost of follo
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from forensics.core.jsonvalue import text_of
+from forensics.core.late import late
 
 if TYPE_CHECKING:
     from forensics.core.trace import Payload
 
 SMALL_TRACE = 1_000
-_RUN = re.compile(rb"[0-9A-Za-z_-]+")
-_ESCAPES = re.compile(rb"\\+(?:u[0-9A-Fa-f]{4}|[^u])?")
+_RUN = late(rb"[0-9A-Za-z_-]+")
+_ESCAPES = late(rb"\\+(?:u[0-9A-Fa-f]{4}|[^u])?")
 MEDIA_LEAST = 4096  # characters of one unbroken text that is a file and no value: an image in base64 (RFC 4648)
-_MEDIA = re.compile(rb'(?<=[",])[0-9A-Za-z+/=_-]{%d,}(?=")' % MEDIA_LEAST)
+_MEDIA = late(rb'(?<=[",])[0-9A-Za-z+/=_-]{%d,}(?=")' % MEDIA_LEAST)
 SPELLED = b"\\u00"
 """How a letter that JSON need not escape begins where it is escaped all the same."""
 _DIGITS = b"0123456789"

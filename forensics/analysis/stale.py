@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from forensics.core.evidence import Basis
 from forensics.core.findings import Finding, finding
 from forensics.core.jsonvalue import text_of, value_of
+from forensics.core.late import late
 from forensics.core.leaves import leaves_of
 from forensics.core.sanitise import one_line
 from forensics.core.trace import Call, Outcome, Trace
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
     from forensics.core.handles import Handle
 
 _HEAD = 2_000
-_GONE = re.compile(
+_GONE = late(
     r"\b(?:(?:has|have|is|was|already) (?:been )?(?:expired|closed|deleted|removed|revoked|invalidated|consumed|used)"
     r"|expired|no longer (?:exists?|valid|available|active|open)|stale|410 gone)\b",
     re.IGNORECASE,
 )
-_NOT_FOUND = re.compile(r"\b(?:not[ _-]found|does(?: not|n't) exist|no such|unknown|invalid|404)\b", re.IGNORECASE)
+_NOT_FOUND = late(r"\b(?:not[ _-]found|does(?: not|n't) exist|no such|unknown|invalid|404)\b", re.IGNORECASE)
 
 
 def stale_handles(trace: Trace, handles: Sequence[Handle], failed: bytes) -> Iterator[Finding]:

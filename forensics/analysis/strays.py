@@ -18,6 +18,7 @@ from forensics.core.classes import Effect
 from forensics.core.evidence import Basis
 from forensics.core.findings import Finding, finding
 from forensics.core.jsonvalue import value_of
+from forensics.core.late import late
 from forensics.core.leaves import leaves_of, pointer_of
 from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE, Call, Outcome, StepKind, Trace
@@ -32,15 +33,15 @@ if TYPE_CHECKING:
 _KINDS = frozenset({"uuid", "ulid", "prefixed-id", "arn", "token", "cursor", "hash", "number"})
 _FEWEST_DIGITS = 6
 _MOST = 64  # values that are looked for in every earlier text
-_LAST_WORD = re.compile(
+_LAST_WORD = late(
     r"(?:^|[^A-Za-z])(?:[A-Za-z]*(?:I[dD]s?|ID|Uuid|UUID|Arn|Token|Cursor|Handle|Ticket)"
     r"|ids?|uuid|guid|ulid|arn|token|cursor|handle|ticket)$"
 )
-_OF_THE_CALLER = re.compile(
+_OF_THE_CALLER = late(
     r"idempot|request_?id|client|nonce|correlation|dedup|trace_?id|span_?id|run_?id|session_?id|transaction_?id|external",
     re.IGNORECASE,
 )
-_MEDIA = re.compile(
+_MEDIA = late(
     rb'"(?:image|image_url|input_image|inline_?data|inlineData|input_file|file|document|input_audio|audio)"|;base64,'
 )
 _LAST_WORDS = (b"id", b"ids", b"arn", b"token", b"cursor", b"handle", b"ticket")  # or they end so

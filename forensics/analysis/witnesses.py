@@ -17,6 +17,7 @@ import msgspec
 from forensics.core.agreement import agree, compare_arguments
 from forensics.core.evidence import Basis, Gap
 from forensics.core.findings import finding
+from forensics.core.late import late
 from forensics.core.pairing import same_tool
 from forensics.core.sanitise import one_line
 from forensics.core.trace import Call, Outcome, Trace
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 _LEAST_ID = 16  # characters of an id that two evidences can't share by chance: W3C trace ids, UUIDs
 _ALL_WITH_ALL = 16  # witnesses of one run
-_NOT_IN_IDS = re.compile(r"[^0-9a-z]")
+_NOT_IN_IDS = late(r"[^0-9a-z]")
 _ENDED = frozenset({Outcome.RECORDED, Outcome.FAILED, Outcome.DENIED})
 
 

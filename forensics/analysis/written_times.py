@@ -6,9 +6,10 @@ Most times of a log stand once. A sketch says which may stand again, and only th
 
 from __future__ import annotations
 
-import re
 from array import array
 from typing import TYPE_CHECKING
+
+from forensics.core.late import late
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 _DAY = rb"[0-9]{4}-[01][0-9]-[0-3][0-9](?:T[0-2][0-9])?"
 _END = rb"(?![^ ])"  # of a run
-_TIME = re.compile(rb"(?<![^ ])%b(?: [0-9]{1,9}%b){0,6}(?: [0-9]{1,9}Z)?%b" % (_DAY, _END, _END))
+_TIME = late(rb"(?<![^ ])%b(?: [0-9]{1,9}%b){0,6}(?: [0-9]{1,9}Z)?%b" % (_DAY, _END, _END))
 _SLOTS = 8  # of the sketch for each time
 _MANY = 2
 

@@ -8,6 +8,7 @@ import sys
 from typing import NoReturn
 
 INTERRUPTED = 130
+_OBJECTS = 20_000  # are made before cycles are looked for: imports make many, and of cycles next to none
 _TOLD_TO_STOP = ("SIGTERM", "SIGHUP")  # the second is not known to every system
 
 
@@ -17,6 +18,7 @@ def main() -> NoReturn:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, _stop)
+    gc.set_threshold(_OBJECTS)
     try:
         from forensics.cli.program import program
 

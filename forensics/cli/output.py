@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -57,6 +56,8 @@ def note(text: str, settings: Settings | None = None) -> None:
 def width() -> int:
     """The width to write for, in cells: COLUMNS, else that of the terminal, else 80."""
     if os.environ.get("COLUMNS", "").isdigit() or sys.stdout.isatty():
+        import shutil
+
         return max(NARROWEST, shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns)
     return DEFAULT_WIDTH
 

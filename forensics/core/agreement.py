@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from forensics.core.jsonvalue import decode, equal_values, unfold
+from forensics.core.late import late
 
 
 class Rung(StrEnum):
@@ -24,14 +25,14 @@ class Rung(StrEnum):
     CUT = "a recorded prefix marked as cut"
 
 
-_CUT_MARK = re.compile(
+_CUT_MARK = late(
     r"(?:\.\.\.|…|\[(?:\.\.\. ?)?(?:output )?(?:was )?truncated[^\]]{0,60}\]|<(?:response clipped|truncated)[^>]{0,60}>"
     r"|\(truncated[^)]{0,60}\)|\.\.\. ?\d+ (?:more )?(?:characters|chars|bytes)[^\n]{0,40})\s*$",
     re.IGNORECASE,
 )
 _TAIL = 240
 _LEAST_PREFIX = 8
-_ERROR_PREFIX = re.compile(r"^[\w .'\"`/-]{0,80}\b(?:error|exception|failed)\b[\w .'\"`/()-]{0,80}:\s*$", re.IGNORECASE)
+_ERROR_PREFIX = late(r"^[\w .'\"`/-]{0,80}\b(?:error|exception|failed)\b[\w .'\"`/()-]{0,80}:\s*$", re.IGNORECASE)
 
 
 def agree(left: msgspec.Raw, right: msgspec.Raw, *, error: bool = False) -> Rung | None:
@@ -67,7 +68,7 @@ def _texts(value: object) -> frozenset[str]:
     return frozenset(text.strip() for text in texts)
 
 
-_CLASS = re.compile(r"\A[A-Za-z_]\w{0,80}(?=\()")
+_CLASS = late(r"\A[A-Za-z_]\w{0,80}(?=\()")
 
 
 def _is_object_of(members: object, said: object) -> bool:

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.core.late import late
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _KEPT = 32  # levels that stay; natural records are less deep, and what follows is one value
 
 # Possessive, and with the closing quote optional: a text that is never closed is passed once, not once a quote.
-_BRACKETS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
+_BRACKETS = late(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 
 
 def nesting(raw: bytes) -> int:

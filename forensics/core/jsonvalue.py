@@ -8,13 +8,13 @@ in which a key stands twice, goes through the standard library's reader with hoo
 from __future__ import annotations
 
 import json
-import re
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from forensics.core.depth import flattened, is_deeper_than, nesting
+from forensics.core.late import late
 from forensics.core.limits import limits
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _NUMBER_LIMIT = 4_000  # digits; beyond it int() itself refuses (CVE-2020-10735)
 _FAULTS = 100  # of one kind in one text; one is enough to refuse it
 _SHOWN = 8
 _QUOTE_ESCAPE = b"\\u0022"
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = late("[\ud800-\udfff]")
 
 
 class Fault(msgspec.Struct, frozen=True):

@@ -5,13 +5,13 @@ What stays ambiguous is said to be so and never guessed: it makes the calls not 
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from forensics.core.jsonvalue import equal_values, value_of
+from forensics.core.late import late
 from forensics.core.places import NOWHERE
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def _echoes(calls: Calls, batch: Batch, result: Payload | None) -> bool:
     return fits[0] > 0 and all(fit < 0 for fit in fits[1:])
 
 
-_SEPARATED = re.compile(r"[^0-9a-z]+")
+_SEPARATED = late(r"[^0-9a-z]+")
 
 
 def same_tool(one: str, other: str) -> bool:

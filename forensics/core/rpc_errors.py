@@ -14,6 +14,8 @@ from enum import StrEnum
 
 import msgspec
 
+from forensics.core.late import late
+
 
 class RpcEnd(StrEnum):
     """How a call ended that was answered by an error."""
@@ -35,10 +37,10 @@ _BY_CODE = {
 }
 _LEAST, _MOST = -32768, -32000  # the codes that JSON-RPC keeps for itself; others are those of other protocols
 _HEAD = 400  # characters of an error in which it says what it is
-_LOST = re.compile(r"\b(?:time[d -]*out|(?:connection|stream) (?:was )?(?:closed|reset|lost))\b", re.IGNORECASE)
+_LOST = late(r"\b(?:time[d -]*out|(?:connection|stream) (?:was )?(?:closed|reset|lost))\b", re.IGNORECASE)
 _OF_THE_SERVER = frozenset({-32000, -32001})  # some servers give these to what they did not take on
-_NEVER_RAN = re.compile(r"session not found|header mismatch|unsupported protocol", re.IGNORECASE)
-_QUOTED = re.compile(r"(?:MCP|JSON-?RPC) error (-\d{4,6})\b")
+_NEVER_RAN = late(r"session not found|header mismatch|unsupported protocol", re.IGNORECASE)
+_QUOTED = late(r"(?:MCP|JSON-?RPC) error (-\d{4,6})\b")
 """How the code stands in the text of a result: a client's library, or a server's, made a text of the error."""
 
 

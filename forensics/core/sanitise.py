@@ -9,18 +9,19 @@ same escapes, and besides that nothing in them is markup (stored cross-site scri
 
 from __future__ import annotations
 
-import html
 import re
 from hashlib import sha256
 
-_UNSAFE = re.compile(
+from forensics.core.late import late
+
+_UNSAFE = late(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2\u115f-\u1160"
     "\u17b4-\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ud800-\uf8ff\ufe00-\ufe0f\ufeff"
     "\uffa0\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U00013438\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
 )
 _SPELLINGS = ((0xFF, "\\x{:02x}"), (0xFFFF, "\\u{:04x}"), (0x10FFFF, "\\U{:08x}"))
-_BREAKS = re.compile(r"[\t\n ]+")
+_BREAKS = late(r"[\t\n ]+")
 
 
 def visible(text: str) -> str:
@@ -44,8 +45,8 @@ def one_line(text: str, limit: int = 120) -> str:
 
 # HTML and Markdown ---------------------------------------------------------------------------------------------------
 
-_MARKUP, _MARKUP_OF_CONTENT = re.compile("[&<>\"']"), re.compile("[&<>]")
-_TICKS = re.compile("`+")
+_MARKUP, _MARKUP_OF_CONTENT = late("[&<>\"']"), late("[&<>]")
+_TICKS = late("`+")
 _LEAST_FENCE = 3
 
 
@@ -55,6 +56,8 @@ def html_text(text: str, *, quote: bool = True) -> str:
     """
     if text.isascii() and text.isprintable() and not (_MARKUP if quote else _MARKUP_OF_CONTENT).search(text):
         return text  # most are plain, and a page has hundreds of thousands
+    import html
+
     return html.escape(visible(text), quote=quote)
 
 
@@ -87,7 +90,7 @@ def _longest_ticks(text: str) -> int:
     return max((len(run) for run in _TICKS.findall(text)), default=0)
 
 
-_PROSE = re.compile(r"(?!.*(?:www\.|https?:))[\w \t.,:;?!()/%'\"“”=&+…-]*", re.IGNORECASE)
+_PROSE = late(r"(?!.*(?:www\.|https?:))[\w \t.,:;?!()/%'\"“”=&+…-]*", re.IGNORECASE)
 
 
 def markdown_text(text: str) -> str:
@@ -100,14 +103,14 @@ def markdown_text(text: str) -> str:
 
 # tables, XML, SARIF, file names --------------------------------------------------------------------------------------
 
-_FORMULA = re.compile(r"[=+\-@|%\uff0b\uff0d\uff1d\uff20\ufe62\ufe63\ufe66\ufe6b\t\r\n]")
+_FORMULA = late(r"[=+\-@|%\uff0b\uff0d\uff1d\uff20\ufe62\ufe63\ufe66\ufe6b\t\r\n]")
 _WHITE = str.maketrans({"\n": "\\n", "\t": "\\t"})
 _NO_CHARACTER = str.maketrans({"\ufffe": "\\ufffe", "\uffff": "\\uffff"})
-_LINKS = re.compile(r"\](?=\()")
-_PLACEHOLDER = re.compile(r"\{(?=\d+\})")
-_UNNAMED = re.compile(r"[^A-Za-z0-9._-]+")
+_LINKS = late(r"\](?=\()")
+_PLACEHOLDER = late(r"\{(?=\d+\})")
+_UNNAMED = late(r"[^A-Za-z0-9._-]+")
 _NAME = 60
-_RESERVED = re.compile(r"(?i)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
+_RESERVED = late(r"(?i)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
 
 
 def csv_cell(text: str) -> str:

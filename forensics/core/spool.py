@@ -4,7 +4,6 @@ while they are few; else, as the evidence itself, in an unnamed private file (do
 
 from __future__ import annotations
 
-import tempfile
 import weakref
 from typing import BinaryIO
 
@@ -37,6 +36,8 @@ class Spool:
 
     def _write(self) -> None:
         if self._file is None:
+            import tempfile
+
             file = self._file = tempfile.TemporaryFile(prefix="forensics-")  # noqa: SIM115 - closed with the spool
             weakref.finalize(self, file.close)
         self._file.seek(self._written)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from forensics.core.jsonvalue import text_of
+from forensics.core.late import late
 from forensics.core.trace import NOWHERE
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ LAST = 2**63 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _SPELLING = bytes(ord("0") if value in b"0123456789" else value for value in range(256))
-_ISO = re.compile(rb'"0000-00-00T00:00:00(?:\.0{1,6})?(?:Z|[+-]00:00)"')
+_ISO = late(rb'"0000-00-00T00:00:00(?:\.0{1,6})?(?:Z|[+-]00:00)"')
 _moments = msgspec.json.Decoder(list[datetime]).decode
 _SCALES = ((10**17, 1), (10**14, 10**3), (10**11, 10**6), (0, 10**9))
 

@@ -16,8 +16,9 @@ from forensics.formats.shared.document import document_of, note_cut, open_docume
 from forensics.formats.shared.fields import fields_of, items_in, present, text
 from forensics.formats.shared.inspect_logs.walk import SampleWalk
 from forensics.formats.shared.messages.telling import taint
+from forensics.formats.shared.packed.kinds import ZIP_MAGIC
 from forensics.formats.shared.packed.unpacking import Budget
-from forensics.formats.shared.packed.zipped import ZIP_MAGIC, content_of, note_names, open_archive
+from forensics.formats.shared.packed.zipped import content_of, note_names, open_archive
 
 if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder

@@ -63,6 +63,8 @@ MARKS: dict[str, frozenset[str]] = {
     "google-adk": frozenset({"events"}),
 }
 """By format. One that is not here (its name may stand further down) is always asked."""
+_DOCUMENTS = frozenset({"atif"})
+"""Formats of which every evidence is one object, not lines and not an array."""
 
 
 def may_be(look: Look, formats: Iterable[str]) -> tuple[str, ...]:
@@ -70,7 +72,12 @@ def may_be(look: Look, formats: Iterable[str]) -> tuple[str, ...]:
     names = _names(look)
     if names is None:
         return tuple(formats)
-    return tuple(one for one in formats if one not in MARKS or not names.isdisjoint(MARKS[one]))
+    return tuple(
+        one
+        for one in formats
+        if (one not in MARKS or not names.isdisjoint(MARKS[one]))
+        and (one not in _DOCUMENTS or look.document is not None)
+    )
 
 
 def _names(look: Look) -> set[str] | None:

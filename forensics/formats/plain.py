@@ -28,10 +28,6 @@ from forensics.formats.shared.fields import (
 )
 from forensics.formats.shared.line_fields import blocks_of_lines
 from forensics.formats.shared.lines import bad_line, line_at
-from forensics.formats.shared.messages.answers import Answer, read_answer
-from forensics.formats.shared.messages.draft import UNSETTLED
-from forensics.formats.shared.messages.telling import doubts_of, tell
-from forensics.formats.shared.messages.vocabulary import parse_message
 from forensics.formats.shared.plain_records import (
     DENIED,
     FAILED,
@@ -48,6 +44,7 @@ from forensics.formats.shared.plain_records import (
 from forensics.formats.shared.plain_shapes import Shapes
 from forensics.formats.shared.plain_stretches import Records, read_at_once
 from forensics.formats.shared.wholeness import (
+    UNSETTLED,
     arguments_damage,
     cut_short,
     ends_in_calls,
@@ -65,6 +62,7 @@ if TYPE_CHECKING:
     from forensics.formats.shared.fields import Fields
     from forensics.formats.shared.line_fields import Block
     from forensics.formats.shared.lines import Line, Span
+    from forensics.formats.shared.messages.answers import Answer
     from forensics.formats.shared.reader import Look
     from forensics.formats.shared.source import Source
 
@@ -241,6 +239,8 @@ class _Log:
 
     def _answered(self, record: Record, answer: Answer) -> int:
         """Tell an answer in parts; returns the number of its (last) turn."""
+        from forensics.formats.shared.messages.telling import doubts_of, tell
+
         self._check(record)
         builder, lane, turn = record.builder, record.lane, NOWHERE
         before = len(builder.trace.calls)
@@ -346,6 +346,9 @@ class _Log:
         self._step(record, record.whole() if said is None else said)
 
     def _in_blocks(self, record: Record, content: Payload) -> None:
+        from forensics.formats.shared.messages.telling import tell
+        from forensics.formats.shared.messages.vocabulary import parse_message
+
         self._check(record)
         body = {"role": msgspec.Raw(canonical(record.kind)), "content": content}
         message = parse_message(as_object(body), "")
@@ -414,10 +417,15 @@ def _told_in_parts(record: Record) -> Answer | None:
     """What the model said where it is more than a text: calls beside it, content blocks, a message or a response."""
     plan, fields = record.plan, record.fields
     if plan["model_calls"] or ("content" in fields and opens_with(fields["content"], b"[")):
+        from forensics.formats.shared.messages.answers import Answer
+        from forensics.formats.shared.messages.vocabulary import parse_message
+
         return Answer((parse_message(_as_assistant(record), ""),))
     for name in plan["model_body"]:
         value = fields[name]
         if opens_with(value, b"[") or (opens_with(value, b"{") and _is_call(value)):
+            from forensics.formats.shared.messages.answers import read_answer
+
             return read_answer(value, f"/{name}")
     return None
 

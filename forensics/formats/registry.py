@@ -4,7 +4,7 @@ to choose. Modules load only when they are asked (a table, the style of dissect.
 
 from __future__ import annotations
 
-import pkgutil
+import importlib
 from typing import TYPE_CHECKING, cast
 
 import msgspec
@@ -91,7 +91,9 @@ def reader(name: str) -> Reader:
     """The reader of that name. Raises UnknownFormatError with the list of names."""
     shipped = SHIPPED.get(name)
     if shipped is not None:
-        return cast("Reader", pkgutil.resolve_name(shipped))
+        module, _, name = shipped.partition(":")
+        found = importlib.import_module(module)
+        return cast("Reader", getattr(found, name) if name else found)
     if name in _REGISTERED:
         return _REGISTERED[name]
     if name in _third_parties():

@@ -6,12 +6,12 @@ is all that the call does: any other argument that is set and not known to be ha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from forensics.core.classes import ClassEvidence, Effect, Source, Tier
+from forensics.core.late import late
 from forensics.proofs.prove import prove
 from forensics.proofs.tables import CallTables, Harmless, call_tables
 from forensics.rules.conditions import key_words
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Evidence = tuple[ClassEvidence, ...]
 
 _MAX_ARGUMENTS = 64
-_BOUND = re.compile(r"(?:[\w .:@%+/]|-(?!-)){0,256}")
+_BOUND = late(r"(?:[\w .:@%+/]|-(?!-)){0,256}")
 _DIALECT_KINDS = frozenset({"sql", "shell"})
 
 

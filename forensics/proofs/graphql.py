@@ -6,9 +6,9 @@ specification, October 2021, section 2.3). A resolver that breaks this is a faul
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from forensics.core.late import late
 from forensics.proofs.proof import Proof, counted
 from forensics.proofs.tables import graphql_tables
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from graphql import DefinitionNode, DocumentNode
 
 _MAX_TOKENS = 10_000
-_BEGINS = re.compile(r"(?:[\s,\ufeff]|#[^\n\r]*+)*+(?:\{|(?:query|fragment)\b)")
+_BEGINS = late(r"(?:[\s,\ufeff]|#[^\n\r]*+)*+(?:\{|(?:query|fragment)\b)")
 """How every document begins that may be proven: most other texts need no parser."""
 
 

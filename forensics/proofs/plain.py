@@ -5,18 +5,18 @@ Asked of every text before a parser sees it: the parsers are not ours, and a tex
 
 from __future__ import annotations
 
-import re
+from forensics.core.late import late
 
 MAX_CHARACTERS = 64 * 1024
 MAX_DEPTH = 48
 
-_ODD = re.compile(r"[^\S\t\n\r ]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
+_ODD = late(r"[^\S\t\n\r ]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
 """Spaces beyond ASCII, control characters, and a carriage return alone: an end of line to some readers only."""
 
-_INVISIBLE = re.compile(
+_INVISIBLE = late(
     "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
-_BRACKETS = re.compile(r"[(\[{)\]}]")
+_BRACKETS = late(r"[(\[{)\]}]")
 
 
 def is_plain(text: str) -> bool:

@@ -7,11 +7,11 @@ the name of a built-in one) is not in the text and not shown.
 
 from __future__ import annotations
 
-import logging
 import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from forensics.core.late import late
 from forensics.proofs.proof import Proof, counted
 from forensics.proofs.sql_statements import shows, told_apart
 from forensics.proofs.sql_tables import dialects_named
@@ -29,24 +29,24 @@ _MAX_TOKENS = 3_000
 _MAX_STATEMENTS = 32
 _MAX_PREFIXES = 64
 _PREFIXES = frozenset({"NOT", "CASE", "-", "~", "+", "EXISTS", "INTERVAL"})
-_SURPRISES = re.compile(
+_SURPRISES = late(
     r"""\\['"`]"""  # a quote that only some dialects take as escaped
     r"|/\*M?!"  # a comment that MySQL or MariaDB runs
     r"|/\*(?:(?!\*/)[\s\S])*?/\*"  # comments inside comments, which only some dialects count
     r"|\{[{%#]"  # a template
 )
-_BEGINS = re.compile(
+_BEGINS = late(
     r"(?:\s|;|--[^\n]*+\n|#[^\n]*+\n|/\*[\s\S]*?\*/)*+"
     r"(?:\(|(?:select|with|values|table|show|explain|desc|describe|pragma)\b)",
     re.IGNORECASE,
 )
 """How every text begins that may be proven: most others need no parser."""
 
-_NO_WITH = re.compile(r"\s*with\b(?![\s\S]*(?:\(|\bas\b))", re.IGNORECASE)
+_NO_WITH = late(r"\s*with\b(?![\s\S]*(?:\(|\bas\b))", re.IGNORECASE)
 """WITH, and neither AS nor a parenthesis behind it, one of which every dialect asks for: prose, and no statement."""
-_ONE_SHOW = re.compile(r"\s*show\s+([\w\s.,=]*)", re.IGNORECASE)
+_ONE_SHOW = late(r"\s*show\s+([\w\s.,=]*)", re.IGNORECASE)
 """One SHOW, so plain that it is told without a tokeniser."""
-_DASHES = re.compile(r"--(?![\s]|$)")
+_DASHES = late(r"--(?![\s]|$)")
 
 
 def prove_text(text: str, dialect: str | None) -> Proof | None:
@@ -73,6 +73,8 @@ def _is_prose(text: str, dialect: str | None) -> bool:
 @contextmanager
 def _silent() -> Iterator[None]:
     """The parser warns of what it could not parse; here that is an answer."""
+    import logging
+
     logger = logging.getLogger("sqlglot")
     before = logger.disabled
     logger.disabled = True

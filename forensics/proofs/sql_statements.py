@@ -7,19 +7,21 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from forensics.core.late import late
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from forensics.proofs.sql_tree import Tree
     from forensics.proofs.tables import Dialect, Explain
 
-_FIRST = re.compile(r"[A-Za-z]+")
+_FIRST = late(r"[A-Za-z]+")
 _NAME = r"""(?:\w+|`[^`]+`|"[^"]+"|\[[^\]]+\])"""
-_DESCRIBE = re.compile(rf"(?:TABLE\s+|VIEW\s+)?{_NAME}(?:\.{_NAME}){{0,2}}(?:\s+\w+)?\s*", re.IGNORECASE)
-_SHOWN = re.compile(rf"""(?:(?:{_NAME}|'[^'\\]*'|\d+)(?:\s*[.,=]\s*|\s+|$))+""")
+_DESCRIBE = late(rf"(?:TABLE\s+|VIEW\s+)?{_NAME}(?:\.{_NAME}){{0,2}}(?:\s+\w+)?\s*", re.IGNORECASE)
+_SHOWN = late(rf"""(?:(?:{_NAME}|'[^'\\]*'|\d+)(?:\s*[.,=]\s*|\s+|$))+""")
 _SHOW_MODIFIERS = frozenset({"full", "extended", "global", "session", "open", "all", "terse"})
-_PRAGMA = re.compile(r"(?:\w+\.)?(\w+)\s*(?:\(\s*(?:\w+|'[\w.]+'|\"[\w.]+\")\s*(\)))?\s*")
-_OPTION = re.compile(r"\s*([A-Za-z_]+)(?:\s+([A-Za-z0-9_]+))?\s*")
+_PRAGMA = late(r"(?:\w+\.)?(\w+)\s*(?:\(\s*(?:\w+|'[\w.]+'|\"[\w.]+\")\s*(\)))?\s*")
+_OPTION = late(r"\s*([A-Za-z_]+)(?:\s+([A-Za-z0-9_]+))?\s*")
 _OFF = frozenset({"false", "off", "0"})
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import types
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
+from forensics.core.late import late
 from forensics.proofs.sql_tables import function_names
 from forensics.proofs.sql_tokens import tokens_of
 from forensics.proofs.tables import sql_tables
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from forensics.proofs.tables import Dialect
 
-_NAME = re.compile(r"[\w$#@-]+")
-_WORD = re.compile(r"\w")
-_PATH = re.compile(r"[/\\:]|^\.")
+_NAME = late(r"[\w$#@-]+")
+_WORD = late(r"\w")
+_PATH = late(r"[/\\:]|^\.")
 
 
 @lru_cache(maxsize=16)

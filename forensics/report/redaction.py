@@ -11,7 +11,6 @@ from __future__ import annotations
 import base64
 import functools
 import json
-import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote
@@ -22,6 +21,7 @@ from forensics.analysis.content.matcher import spans
 from forensics.analysis.content.patterns import compile_pattern, triggers
 from forensics.analysis.content.values import members_of, name_of_item
 from forensics.core.jsonvalue import decode_embedded
+from forensics.core.late import late
 from forensics.core.sanitise import one_line, visible
 from forensics.core.secrets import CREDENTIAL, Secrets
 from forensics.report.rows import Making, Rows
@@ -56,9 +56,9 @@ _CUT_HEAD = 4  # characters of a value that is cut off; fewer tell nothing
 _CUT_WINDOW = 400  # characters; nothing that is cut off keeps more of a value
 _SHORTEST = 5  # characters; a shorter value is hidden where it stands, not wherever its letters stand
 _ALONE = 12  # characters; a shorter value counts only where no letter or digit stands beside it
-_JOINTS = re.compile(r"[^A-Za-z0-9_-]+")
-_DIGIT = re.compile("[0-9]")
-_WORD = re.compile(r"[a-z]+|[A-Z]?[a-z]+")
+_JOINTS = late(r"[^A-Za-z0-9_-]+")
+_DIGIT = late("[0-9]")
+_WORD = late(r"[a-z]+|[A-Z]?[a-z]+")
 _MAIL = "email"
 _ADDRESS = r"[A-Za-z0-9][A-Za-z0-9._%+-]*(?:@|%40)(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,24}"
 _BASE64 = (base64.b64encode, base64.urlsafe_b64encode)

@@ -7,10 +7,13 @@ forge a verdict. The words are the same with colour and without.
 from __future__ import annotations
 
 import json
-import re
 import unicodedata
+from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
+from forensics.core.late import late
 from forensics.core.sanitise import one_line, visible
 
 if TYPE_CHECKING:
@@ -18,8 +21,8 @@ if TYPE_CHECKING:
 
 NARROWEST = 20
 
-_PLAIN_NAME = re.compile(r"[\w.:/@#+~$%=*…-]+")
-_TOKENS = re.compile(r"\s+|\S+")
+_PLAIN_NAME = late(r"[\w.:/@#+~$%=*…-]+")
+_TOKENS = late(r"\s+|\S+")
 
 
 class Span(NamedTuple):
@@ -29,6 +32,7 @@ class Span(NamedTuple):
     style: str = ""
 
 
+_text, _style = itemgetter(0), itemgetter(1)
 Line = tuple[Span, ...]
 Part = Span | str
 
@@ -113,9 +117,10 @@ def cells(text: str) -> int:
     """How many cells of a terminal the text takes."""
     if text.isascii():
         return len(text)
-    return sum(_cell(character) for character in text)
+    return sum(map(_cell, text))
 
 
+@lru_cache(maxsize=4096)
 def _cell(character: str) -> int:
     if unicodedata.combining(character):
         return 0
@@ -134,6 +139,10 @@ def _wrap(spans: Iterable[Span], first: str, rest: str, width: int) -> Iterator[
             line, at, fresh = [Span(rest)], start, True
         if fresh and word.isspace() and at == start and line[0].text == rest:
             continue
+        if size <= room - at:
+            line.append(Span(word, style))
+            at, fresh = at + size, False
+            continue
         for piece in _pieces(word, room - at, room - start):
             if at + cells(piece) > room and not fresh:
                 yield tuple(_joined(line))
@@ -150,10 +159,7 @@ def _words(spans: Iterable[Span]) -> Iterator[tuple[str, str]]:
 
 
 def _pieces(word: str, now: int, later: int) -> Iterator[str]:
-    """The word in pieces that fit: the first into what is left of this line, the others into whole lines."""
-    if cells(word) <= now:
-        yield word
-        return
+    """A word that is too long, in pieces: the first into what is left of this line, the others into whole lines."""
     piece, size, room = "", 0, max(now, 1)
     for character in word:
         wide = _cell(character)
@@ -170,11 +176,5 @@ def _joined(line: list[Span]) -> Iterator[Span]:
         line.pop()
     if len(line) == 1 and line[0].text.isspace():
         return
-    held = line[0]
-    for span in line[1:]:
-        if span.style == held.style:
-            held = Span(held.text + span.text, held.style)
-        else:
-            yield held
-            held = span
-    yield held
+    for style, alike in groupby(line, _style):
+        yield Span("".join(map(_text, alike)), style)

@@ -7,7 +7,7 @@ or glob on tool and server, JSON Pointers with value tests, and all, any, not. R
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
@@ -48,6 +48,20 @@ LOOKED_AT = 65536
 """Bytes of a text that patterns see."""
 
 _NOTHING = (_MISSING,)
+
+
+class Predicates(dict[int, Predicate]):
+    """The predicate of each condition by its place, compiled when it is first asked for: of most rules only their needs
+    are ever looked at.
+    """
+
+    def __init__(self, conditions: Sequence[Condition]) -> None:
+        super().__init__()
+        self._conditions = conditions
+
+    def __missing__(self, place: int) -> Predicate:
+        holds = self[place] = compile_condition(self._conditions[place])
+        return holds
 
 
 def compile_condition(condition: Condition) -> Predicate:

@@ -9,9 +9,9 @@ purged"). What is denied ("does not modify") is not done. The words are data (ru
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from forensics.core.late import late
 from forensics.rules.memory import keep
 from forensics.rules.words import (
     Hit,
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 Clause = tuple[str, ...]
 Sentence = tuple[Clause, ...]
 
-_WORD = re.compile(r"[a-z][a-z']*")
-_SENTENCE = re.compile(
+_WORD = late(r"[a-z][a-z']*")
+_SENTENCE = late(
     r"[.!?\u2022|*\u2013\u2014-](?:(?<=[.!?])(?= |$)|(?<=[\u2022|])|(?<= [*\u2013\u2014-])[*\u2013\u2014-]* )"
 )
 """Where a sentence ends, in a text whose only white space is single spaces: a stop, a bullet, a dash that stands alone.
 The class of what begins such an end stands first and holds no space: the search passes over all the rest.
 """
 
-_CLAUSE = re.compile(r"[;:,()\[\]{}*`<>\"\u2013\u2014]+")
+_CLAUSE = late(r"[;:,()\[\]{}*`<>\"\u2013\u2014]+")
 DRESS = " :,.-*_`'\"#()[]<>!|\u2014\u2013"
 """What may stand around the words of a sentence without being one."""
 _DENIAL_REACH = 4

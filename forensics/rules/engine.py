@@ -8,7 +8,7 @@ the server that made the claim.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -17,8 +17,6 @@ from forensics.core.classes import ClassEvidence, Effect, Scope, Source, Stabili
 from forensics.core.keyed import Keyed
 from forensics.core.rpc_errors import answered
 from forensics.rules.conditions import (
-    Predicate,
-    compile_condition,
     glob,
     resolve_pointer,
     same_json,
@@ -29,8 +27,9 @@ from forensics.rules.memory import keep
 from forensics.rules.model import Pack, ToolRule
 from forensics.rules.names import NameReader
 from forensics.rules.outputs import made_member
-from forensics.rules.packs import REFUSING, extra_files, read_packs, shipped_files, shipped_tables
+from forensics.rules.packs import extra_files, read_packs, shipped_files, shipped_tables
 from forensics.rules.shapes import Shapes
+from forensics.rules.shipped import value_read_before
 from forensics.rules.tool_index import ToolIndex
 from forensics.rules.words import Hit, Lexicon
 
@@ -50,11 +49,10 @@ _TOOL_SOURCES = ("declaration", "pack", "schema", "name", "description")
 
 
 class _Compiled(msgspec.Struct, frozen=True):
-    """A tool rule ready to be asked, with the pack that it stands in."""
+    """A tool rule in the vocabulary of the core, with the pack that it stands in."""
 
     rule: ToolRule
     pack: str
-    holds: Predicate
     source: Source
     effect: Effect | None
     result: Stability | None
@@ -70,14 +68,13 @@ class RuleSet:
     def __init__(self, packs: tuple[Pack, ...], digest: str) -> None:
         self.packs = packs
         self.digest = digest
-        lexicon = Lexicon(tuple(rule for pack in packs for rule in pack.words))
-        self._names = NameReader(lexicon)
-        self._descriptions = DescriptionReader(lexicon)
+        self._lexicon = Lexicon(tuple(rule for pack in packs for rule in pack.words))
+        self._names = NameReader(self._lexicon)
         self._shapes = Shapes(tuple(rule for pack in packs for rule in pack.shapes))
         rules = [_compiled(rule, pack.pack) for pack in packs for rule in pack.tools]
         self._tool_rules = tuple(c for c in rules if c.rule.source in _TOOL_SOURCES)
         self._refining = tuple(c for c in self._tool_rules if c.rule.refines)
-        self._index = ToolIndex([c.rule.when for c in self._tool_rules], [c.holds for c in self._tool_rules])
+        self._index = ToolIndex([c.rule.when for c in self._tool_rules])
         self.call_rules = _member_rules("arguments", rules)
         self.result_rules = _member_rules("result", rules)
         words = frozenset(rule.id for pack in packs for rule in pack.words if rule.proof)
@@ -85,6 +82,10 @@ class RuleSet:
         self.about_any_text = frozenset(c.rule.id for c in rules if c.rule.any_text)
         self._said: dict[tuple[object, ...], tuple[ClassEvidence, ...]] = {}
         self._tools: dict[tuple[bytes, str, datetime.date | None], tuple[ClassEvidence, ...]] = {}
+
+    @cached_property
+    def _descriptions(self) -> DescriptionReader:
+        return DescriptionReader(self._lexicon)
 
     def heard(self, calls: Sequence[CallRules], arguments: Keyed, results: Keyed) -> HeardOfMany:
         """What `CallRules.heard` says of each of several calls, with these arguments and results (`NO_RESULT`: of which
@@ -193,7 +194,7 @@ class _MemberRules(msgspec.Struct, frozen=True):
 def _member_rules(source: str, rules: list[_Compiled]) -> _MemberRules:
     """A source is also the name of the object that its rules look at."""
     of_source = tuple(c for c in rules if c.rule.source == source)
-    return _MemberRules(of_source, MemberRules(source, [c.rule.when for c in of_source], [c.holds for c in of_source]))
+    return _MemberRules(of_source, MemberRules(source, [c.rule.when for c in of_source]))
 
 
 class Heard(NamedTuple):
@@ -291,20 +292,27 @@ def rules_with(packs: Iterable[tuple[str, bytes]]) -> RuleSet:
 def rule_set_of(files: Iterable[tuple[str, bytes]]) -> RuleSet:
     """The rules of these packs (name, content) and no others. Raises RuleError with every fault."""
     from forensics.rules.lints.patterns import PatternNotLinear
+    from forensics.rules.lints.refusing import REFUSING
 
     return RuleSet(*read_packs(files, shipped_tables(), (*REFUSING, PatternNotLinear())))
 
 
 @lru_cache(maxsize=1)
 def _shipped() -> RuleSet:
-    return RuleSet(*read_packs(shipped_files(), shipped_tables()))
+    """What was read before was checked before, too (`write_values`)."""
+    files, tables = shipped_files(), shipped_tables()
+    if all(value_read_before(data) is not None for _, data in files):
+        return RuleSet(*read_packs(files, tables))
+    from forensics.rules.lints.refusing import REFUSING
+
+    return RuleSet(*read_packs(files, tables, REFUSING))
 
 
 def _compiled(rule: ToolRule, pack: str) -> _Compiled:
     effect = Effect[rule.effect.name] if rule.effect is not None else None
     result = Stability[rule.result.name] if rule.result is not None else None
     scope = Scope(rule.scope.value) if rule.scope is not None else None
-    return _Compiled(rule, pack, compile_condition(rule.when), Source(rule.source), effect, result, scope)
+    return _Compiled(rule, pack, Source(rule.source), effect, result, scope)
 
 
 def _signature(facts: ToolFacts) -> bytes | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from forensics.core.pointers import pointer_tokens
-from forensics.rules.conditions import key_words, needed_keys
+from forensics.rules.conditions import Predicates, key_words, needed_keys
 from forensics.rules.memory import keep
 from forensics.rules.screens import Needed, Screen, needed_matches
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from forensics.core.keyed import Keyed
-    from forensics.rules.conditions import Predicate, Subject
+    from forensics.rules.conditions import Subject
     from forensics.rules.model import Condition
 
 _REMEMBERED = 4096
@@ -48,9 +48,9 @@ class _Plan(msgspec.Struct, gc=False):
 class MemberRules:
     """Rules about the object that stands at the subject's `member` (`arguments`, `result`)."""
 
-    def __init__(self, member: str, conditions: Sequence[Condition], predicates: Sequence[Predicate]) -> None:
+    def __init__(self, member: str, conditions: Sequence[Condition]) -> None:
         self._member = member
-        self._holds = tuple(predicates)
+        self._holds = Predicates(conditions)
         self._needs = tuple(needed_keys(condition, member) for condition in conditions)
         self._sees = tuple(seen_keys(condition, member) for condition in conditions)
         self._matches = tuple(needed_matches(condition, member) for condition in conditions)

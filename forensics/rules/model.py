@@ -7,12 +7,12 @@ the same types, which names every fault with its position instead of the first o
 from __future__ import annotations
 
 import datetime
-import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
+from forensics.core.late import late
 from forensics.rules.yaml_strict import Path, StrictYaml, rule_error
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ def _pointer(path: Path) -> str:
     return "".join(f"/{part}" for part in path) or "/"
 
 
-_STEP = re.compile(r"\.([^.\[\]`]+)|\[(\d+)\]")
+_STEP = late(r"\.([^.\[\]`]+)|\[(\d+)\]")
 
 
 def _only_fault(document: StrictYaml, message: str) -> tuple[tuple[int, int], str]:

@@ -7,9 +7,9 @@ words are data (rules/words); this module only knows positions.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from forensics.core.late import late
 from forensics.rules.memory import keep
 from forensics.rules.words import Hit, Lexicon, hit, split_words, third_person
 
@@ -20,10 +20,10 @@ NAME_LIMIT = 512
 """Longer names (characters) are read up to here, and never as a reading name."""
 
 _REMEMBERED = 16384
-_NUMBER = re.compile(r"(?<![^\W_])[0-9]+(?![^\W_])")
+_NUMBER = late(r"(?<![^\W_])[0-9]+(?![^\W_])")
 """A number that is a word of its own."""
 
-_NAMESPACE = re.compile(r"[./:]|__")
+_NAMESPACE = late(r"[./:]|__")
 _PLURAL_LEAST = 4
 
 

@@ -6,11 +6,6 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from forensics.errors import RuleError
-from forensics.rules.lints.because import BecauseMissing
-from forensics.rules.lints.identity import IdReused
-from forensics.rules.lints.outcomes import NegativeTestMissing
-from forensics.rules.lints.patterns import ShapeNotLinear
-from forensics.rules.lints.refinement import RefinesNothing
 from forensics.rules.packfile import read_pack_file
 from forensics.rules.shipped import shipped_folder
 from forensics.rules.yaml_strict import rule_error
@@ -26,9 +21,6 @@ if TYPE_CHECKING:
 FOLDERS = ("words", "tools", "handles")
 TABLES = ("content", "proofs", "secrets", "source")
 """Folders whose files are no packs and decide all the same: they count in the digest."""
-
-REFUSING: tuple[Lint, ...] = (IdReused(), BecauseMissing(), NegativeTestMissing(), RefinesNothing(), ShapeNotLinear())
-"""What refuses a pack, beside faults of its form."""
 
 
 def shipped_files() -> tuple[tuple[str, bytes], ...]:
@@ -71,7 +63,7 @@ def extra_files(paths: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
 def read_packs(
     files: Iterable[tuple[str, bytes]],
     tables: Iterable[tuple[str, bytes]] = (),
-    lints: Sequence[Lint] = REFUSING,
+    lints: Sequence[Lint] = (),
 ) -> tuple[tuple[Pack, ...], str]:
     """Every pack and the digest over their contents and those of the tables beside them. Raises RuleError with the
     faults of all files at once: those of their form, and what these lints say.

@@ -4,12 +4,12 @@ meets none of the dozen patterns for statements, and their union tells so at the
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from forensics.core.late import late
 from forensics.core.pointers import pointer_tokens
 from forensics.rules.conditions import LOOKED_AT, compile_pattern, is_whole_match, key_words, looked_at
 
@@ -110,7 +110,7 @@ _MANY = 16  # texts; for fewer no pattern of its own is compiled
 _APART = b"\n\xff\n"
 """Stands between texts: the ends of lines, and a byte that is no UTF-8, which no match reaches across."""
 
-_OF_THE_WHOLE = re.compile(r"\\[AzCQ]|\(\?[A-Za-z]*-")
+_OF_THE_WHOLE = late(r"\\[AzCQ]|\(\?[A-Za-z]*-")
 """What a pattern says of the whole text and means otherwise in a line of several, or may say so: the ends of the text,
 single bytes, quotes that reach beyond the pattern, flags that are taken back.
 """

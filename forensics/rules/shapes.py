@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from forensics.core.late import late
 from forensics.rules.words import split_words
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ MAX_KEYED = 256
 MAX_SPACED = 64
 """A longer value (characters) that holds white space is prose; only written dates hold any."""
 
-_SPACE = re.compile(r"\s")
+_SPACE = late(r"\s")
 _CACHE = 65536
 
 

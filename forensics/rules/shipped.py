@@ -24,12 +24,13 @@ FOLDERS = ("content", "handles", "policies", "proofs", "secrets", "tools", "word
 
 def shipped_folder() -> Traversable:
     """The folder of the shipped packs: inside an installed wheel, or beside the package in a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "_rules", package.parent / "rules"):
+        if folder.is_dir():
+            return folder
     from importlib.resources import files
 
-    installed = files("forensics") / "_rules"
-    if installed.is_dir():
-        return installed
-    return Path(__file__).resolve().parents[2] / "rules"
+    return files("forensics") / "_rules"
 
 
 def value_read_before(data: bytes) -> msgspec.Raw | None:
@@ -57,6 +58,14 @@ def values_of(folder: Path) -> bytes:
 
 
 def write_values() -> None:
-    """Write `values.json` of a checkout anew, after its rules were changed."""
+    """Write `values.json` of a checkout anew, after its rules were changed. Raises RuleError for packs that are
+    refused, because what stands there is taken as checked.
+    """
+    from forensics.rules.lints.refusing import REFUSING
+    from forensics.rules.packs import FOLDERS as PACKS
+    from forensics.rules.packs import read_packs
+
     folder = Path(str(shipped_folder()))
+    files = sorted(file for part in PACKS for file in (folder / part).glob("*.yaml"))
+    read_packs([(file.relative_to(folder).as_posix(), file.read_bytes()) for file in files], lints=REFUSING)
     (folder / VALUES).write_bytes(values_of(folder))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from forensics.core.pointers import pointer_tokens
-from forensics.rules.conditions import key_words
+from forensics.rules.conditions import Predicates, key_words
 from forensics.rules.memory import keep
 from forensics.rules.needs import needs
 from forensics.rules.words import letter_runs, lowered, split_words
@@ -17,7 +17,6 @@ from forensics.rules.words import letter_runs, lowered, split_words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from forensics.rules.conditions import Predicate
     from forensics.rules.members import Holding
     from forensics.rules.model import Condition
 
@@ -30,14 +29,15 @@ _DECLARED = ("hints", "replay_class", "tool_type", "http")
 class ToolIndex:
     """Rules about tools, filed by what they look at and by what they need of it."""
 
-    def __init__(self, conditions: Sequence[Condition], predicates: Sequence[Predicate]) -> None:
+    def __init__(self, conditions: Sequence[Condition]) -> None:
         seen = [seen_roots(condition) for condition in conditions]
-        rules = tuple((condition, holds) for condition, holds in zip(conditions, predicates, strict=True))
+        holds = Predicates(conditions)
         declaring = {i for i, roots in enumerate(seen) if roots <= frozenset(_DECLARED)}
         shaping = {i for i, roots in enumerate(seen) if roots == {"input_schema"}}
-        self._declaring = _Filed({i: rules[i] for i in sorted(declaring)})
-        self._shaping = _Filed({i: rules[i] for i in sorted(shaping)})
-        self._other = _Filed({i: one for i, one in enumerate(rules) if i not in declaring | shaping})
+        self._declaring = _Filed({i: conditions[i] for i in sorted(declaring)}, holds)
+        self._shaping = _Filed({i: conditions[i] for i in sorted(shaping)}, holds)
+        others = {i: one for i, one in enumerate(conditions) if i not in declaring | shaping}
+        self._other = _Filed(others, holds)
         self._declared: dict[tuple[object, ...], Holding] = {}
         self._shaped: dict[bytes, Holding] = {}
 
@@ -74,11 +74,11 @@ class ToolIndex:
 class _Filed:
     """Rules by their number, filed by what they need."""
 
-    def __init__(self, rules: Mapping[int, tuple[Condition, Predicate]]) -> None:
-        self._holds = {number: holds for number, (_, holds) in rules.items()}
+    def __init__(self, rules: Mapping[int, Condition], holds: Predicates) -> None:
+        self._holds = holds
         self._always: list[int] = []
         by_need: dict[str, dict[str, list[int]]] = {}
-        for number, (condition, _) in rules.items():
+        for number, condition in rules.items():
             needed = needs(condition)
             if needed is None:
                 self._always.append(number)

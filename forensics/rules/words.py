@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from forensics.core.classes import Effect, Scope, Stability
+from forensics.core.late import late
 from forensics.rules.model import Role, WordRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))|(?<=[0-9])(?=[a-z]{4})")
-_LETTERS = re.compile(r"[a-z]+")
-_SEPARATORS = re.compile(r"[\W_]+")
+_CAMEL = late(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))|(?<=[0-9])(?=[a-z]{4})")
+_LETTERS = late(r"[a-z]+")
+_SEPARATORS = late(r"[\W_]+")
 
 TEXT_LIMIT = 8192
 """A text is read up to here (characters)."""
@@ -103,7 +104,7 @@ def participle(verb: str) -> str:
     return _doubled(verb) + "ed"
 
 
-_SHORT = re.compile(r"(?:[^aeiou]*|re|un|over)[^aeiou]+[aeiou][^aeiouwxy]|[^aeiou]*[aeiou][bdgmnprt]")
+_SHORT = late(r"(?:[^aeiou]*|re|un|over)[^aeiou]+[aeiou][^aeiouwxy]|[^aeiou]*[aeiou][bdgmnprt]")
 _STRESSED_LAST = frozenset(
     {"commit", "submit", "permit", "admit", "omit", "refer", "transfer", "cancel", "reset", "begin"}
 )

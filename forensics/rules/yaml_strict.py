@@ -7,12 +7,12 @@ JSON says they mean: `no`, `12:30:45` and `2027-03-01` are strings. Faults are c
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, cast
 
 import msgspec
 
+from forensics.core.late import late
 from forensics.errors import RuleError
 from forensics.rules.shipped import value_read_before
 
@@ -28,8 +28,8 @@ _SECOND = 2
 Path = tuple[str | int, ...]
 Position = tuple[int, int]
 
-_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,30})")
-_FLOAT = re.compile(r"-?(?:0|[1-9][0-9]{0,30})(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,5})?")
+_INTEGER = late(r"-?(?:0|[1-9][0-9]{0,30})")
+_FLOAT = late(r"-?(?:0|[1-9][0-9]{0,30})(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,5})?")
 _WORDS: dict[str, object] = {"null": None, "true": True, "false": False}
 
 

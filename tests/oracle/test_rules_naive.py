@@ -196,7 +196,7 @@ def test_a_compiled_condition(condition: Condition, subject: dict[str, Any]) -> 
 
 @given(st.lists(conditions, max_size=6), st.lists(subjects, min_size=1, max_size=4))
 def test_an_index_over_conditions(several: list[Condition], asked: list[dict[str, Any]]) -> None:
-    index = MemberRules("arguments", several, [compile_condition(one) for one in several])
+    index = MemberRules("arguments", several)
     for subject in asked * 2:
         assert index.holding(subject) == tuple(i for i, one in enumerate(several) if holds(one, subject))
 
@@ -230,7 +230,7 @@ def test_a_star_means_members_and_where_there_is_none_none_is_missing(schema: ob
 
 @given(st.lists(about_tools, max_size=6), st.lists(tools, min_size=1, max_size=4))
 def test_an_index_over_conditions_on_tools(several: list[Condition], asked: list[dict[str, Any]]) -> None:
-    index = ToolIndex(several, [compile_condition(one) for one in several])
+    index = ToolIndex(several)
     for subject in asked * 2:
         assert index.holding(subject) == tuple(i for i, one in enumerate(several) if holds(one, subject))
 

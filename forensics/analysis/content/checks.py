@@ -9,35 +9,36 @@ from collections import Counter
 from math import log2
 from typing import TYPE_CHECKING
 
+from forensics.core.late import late
 from forensics.rules.content_rules import secret_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_TEMPLATE = re.compile(
+_TEMPLATE = late(
     r"\$\{.*|\$[A-Za-z_(].*|<.*>?|\{.*\}?|%[sdr(].*|\[.*|\*+|[xX]+|\.+|…|-+|_+|#+|secret:[a-z0-9-]+:.*|personal:.*",
     re.DOTALL,
 )
-_CLASSES = (re.compile("[a-z]"), re.compile("[A-Z]"), re.compile("[0-9]"), re.compile(r"[^A-Za-z0-9\s]"))
-_DIGIT = re.compile("[0-9]")
-_PATH = re.compile(
+_CLASSES = (late("[a-z]"), late("[A-Z]"), late("[0-9]"), late(r"[^A-Za-z0-9\s]"))
+_DIGIT = late("[0-9]")
+_PATH = late(
     r"(?:~|[A-Za-z]:)?[/\\](?:home|usr|var|etc|tmp|opt|root|app|run|mnt|srv|work|data|Users|Windows)\b.*|\./.*",
     re.DOTALL,
 )
-_CODE = re.compile(
+_CODE = late(
     r"[A-Za-z_][\w.]*(?:\(.*|\[.*)|(?:self|cls|os|process|config|settings|env|args|options|ctx)\.[\w.]+|.*\.\.\..*"
 )
-_PLACE = re.compile(r"https?://[^@]*|(?:[A-Za-z_][\w.-]*/){2,}[\w.-]+\.[a-z]{1,5}(?::\d+)*:?", re.DOTALL)
+_PLACE = late(r"https?://[^@]*|(?:[A-Za-z_][\w.-]*/){2,}[\w.-]+\.[a-z]{1,5}(?::\d+)*:?", re.DOTALL)
 _SHORTEST, _LONGEST = 3, 4096
 _VARIED_LENGTH, _RANDOM_LENGTH = 6, 12
 _RANDOM_BITS = 2.8  # a character, over the whole value: random hexadecimal of 16 digits has 3.4, a word of English 2.5
 _DECIMALS = 10
-_RESERVED = re.compile(
+_RESERVED = late(
     r"(?:.*\.)?(?:example(?:\.(?:com|org|net|edu))?|test|invalid|localhost|local|localdomain|internal|png|jpe?g|gif|svg|webp|"
     r"js|mjs|ts|tsx|jsx|css|py|rb|go|rs|md|json|html?|ya?ml|toml|txt|zip|whl|service|socket|timer|target|slice|mount|gserviceaccount\.com)",
     re.IGNORECASE,
 )
-_SERVICES = re.compile(
+_SERVICES = late(
     r"(?:git|hg|svn|no-?reply|do-?not-?reply|user|username|you|your\.?name|name|email|me|someone|foo|bar)",
     re.IGNORECASE,
 )

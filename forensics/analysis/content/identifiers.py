@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from forensics.core.findings import finding
+from forensics.core.late import late
 from forensics.core.sanitise import one_line
 
 if TYPE_CHECKING:
@@ -18,15 +19,15 @@ if TYPE_CHECKING:
 _LONGEST = 255  # bytes of a file name on common file systems
 _SHORT = _LONGEST // 4  # characters, which have four bytes at most
 _ESCAPES = (
-    (re.compile(r"(?:.*[/\\])?\.\.(?:[/\\].*)?", re.DOTALL), "leads to the folder above"),
-    (re.compile(r"[A-Za-z]:[/\\].*", re.DOTALL), "names a drive"),
-    (re.compile(r".*[\x00-\x1f\x7f].*", re.DOTALL), "holds a control character"),
+    (late(r"(?:.*[/\\])?\.\.(?:[/\\].*)?", re.DOTALL), "leads to the folder above"),
+    (late(r"[A-Za-z]:[/\\].*", re.DOTALL), "names a drive"),
+    (late(r".*[\x00-\x1f\x7f].*", re.DOTALL), "holds a control character"),
 )
 _PLACES = (
-    (re.compile(r"(?:/|\\\\|~[/\\]).+", re.DOTALL), "begins at the root of the file system"),
-    (re.compile(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\..*)?", re.IGNORECASE), "is a device on Windows"),
+    (late(r"(?:/|\\\\|~[/\\]).+", re.DOTALL), "begins at the root of the file system"),
+    (late(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\..*)?", re.IGNORECASE), "is a device on Windows"),
 )
-_SUSPECT = re.compile(r"\.\.|[/\\%~\x00-\x1f\x7f]|(?:^|\u2028)(?:con|prn|aux|nul|com[1-9]|lpt[1-9])\b", re.IGNORECASE)
+_SUSPECT = late(r"\.\.|[/\\%~\x00-\x1f\x7f]|(?:^|\u2028)(?:con|prn|aux|nul|com[1-9]|lpt[1-9])\b", re.IGNORECASE)
 _APART = "\u2028"  # between names that are looked at together: nothing that is suspect itself
 _AT_ONCE = 512
 _NAMED = 20  # identifiers of a trace that are named; a log that holds more holds them for the same reason

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from typing import TYPE_CHECKING
 
+from forensics.core.late import late
 from forensics.core.pointers import escape
 from forensics.rules.content_rules import lookalike_letters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_INVISIBLE = re.compile(
+_INVISIBLE = late(
     "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2060-\u206f\ufe00-\ufe0f\ufeff]"
 )
 

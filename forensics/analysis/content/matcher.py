@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from bisect import bisect_left
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from forensics.analysis.content.names import secret_name
 from forensics.analysis.content.patterns import acting_patterns, base64_pattern, names_pattern, text_pattern
 from forensics.analysis.content.values import fields_of
 from forensics.core.jsonvalue import decode_embedded
+from forensics.core.late import late
 from forensics.core.secrets import CREDENTIAL, PERSONAL
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 DEEPEST = 6
 """How many times a text may be packed in another (JSON in JSON in base64 …) and still be looked into."""
 
-_QUOTED = re.compile(rb"%[0-9A-Fa-f]{2}")
-_RUN = re.compile(rb"[^\s\"'<>]+")
-_WORD = re.compile(rb"[A-Za-z0-9_-]*")
-_ID_KEY = re.compile(
+_QUOTED = late(rb"%[0-9A-Fa-f]{2}")
+_RUN = late(rb"[^\s\"'<>]+")
+_WORD = late(rb"[A-Za-z0-9_-]*")
+_ID_KEY = late(
     r"(?i)(?:.*[_-])?(?:id|ids|uuid|guid|number|no|seq|timestamp|time|at|ts|hash|sha|digest|offset|size|count)|.*(?:Id|ID|Uuid|Nano|At)"
 )
 _LONGEST_KEY = 256

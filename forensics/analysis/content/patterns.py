@@ -71,8 +71,8 @@ def compile_pattern(pattern: str) -> Pattern:
 def base64_of_text(groups: int) -> str:
     """A pattern for base64, in either alphabet, of at least that many groups of printable ASCII."""
     first = {_ALPHABET[a >> 2] for a in _PRINTABLE}
-    second = {_ALPHABET[(a & 3) << 4 | b >> 4] for a in _PRINTABLE for b in _PRINTABLE}
-    third = {_ALPHABET[(a & 15) << 2 | b >> 6] for a in _PRINTABLE for b in _PRINTABLE}
+    second = {_ALPHABET[a << 4 | b] for a in {a & 3 for a in _PRINTABLE} for b in {b >> 4 for b in _PRINTABLE}}
+    third = {_ALPHABET[a << 2 | b] for a in {a & 15 for a in _PRINTABLE} for b in {b >> 6 for b in _PRINTABLE}}
     one, two, three = ("".join(sorted(letters)) for letters in (first, second, third))
     return rf"(?:[{one}][{two}][{three}][A-Za-z0-9+/_-]){{{groups},}}[A-Za-z0-9+/_-]{{0,3}}={{0,2}}"
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from forensics.core.late import late
 from forensics.core.pointers import escape
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ SMALL = 16_384
 
 _PASSED = 1 << 16  # bytes in which the ends of lines are looked for together
 _BOM = b"\xef\xbb\xbf"
-_GAP = re.compile(rb"[\s,]*")
-_MEMBER = re.compile(rb'[\s,]*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
-_OPENS = re.compile(rb"\s*([\[{])")
+_GAP = late(rb"[\s,]*")
+_MEMBER = late(rb'[\s,]*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
+_OPENS = late(rb"\s*([\[{])")
 _DEEPEST = 64  # levels that are split; below, the rest is looked at as text
 _raw = msgspec.json.Decoder(msgspec.Raw)
 _items = msgspec.json.Decoder(list[msgspec.Raw])

@@ -7,7 +7,6 @@ archive, YAML) are looked through in the same way, step by step.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from heapq import merge
 from itertools import accumulate
@@ -24,6 +23,7 @@ from forensics.analysis.content.regions import Regions
 from forensics.analysis.content.values import Field, fields_of
 from forensics.core.evidence import Locator
 from forensics.core.jsonvalue import decode
+from forensics.core.late import late
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from forensics.core.reading import Reading
     from forensics.core.trace import Trace
 
-_TOKEN_ENDS = re.compile(rb"[\s\"'<>,;()\[\]{}\\]")
+_TOKEN_ENDS = late(rb"[\s\"'<>,;()\[\]{}\\]")
 _TOKEN = 200  # bytes around what fired, by which a run of characters is told
 _CONTEXT = 160  # bytes behind what fired, by which its place is told
 _BEFORE, _WINDOW, _STEP = 256, 8_192, 4_096  # bytes of a text without structure that are looked at together
 _PARSED = 20_000  # regions; what fires beyond is judged as text, which costs less and gives no JSON Pointer
-_MORE = re.compile(rb"[:/%=+\\]")
+_MORE = late(rb"[:/%=+\\]")
 _SEEN = 50_000  # places that are remembered, so that a long log needs no memory for all of its own
 _LOCATED = 50_000  # values that are told to their own bytes
 _LARGE = _BLOCK = 1 << 20

@@ -5,12 +5,12 @@ Payloads stay views into the bytes that they came from.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from forensics.core.jsonvalue import canonical, decode, decode_slowly, text_of
+from forensics.core.late import late
 from forensics.core.trace import Payload
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _encode = msgspec.json.Encoder().encode
 _NULL = b"null"
 _DIGITS = 19  # of a number that 64 bits may not hold
 _TRUE = msgspec.Raw(b"true")
-_BLANK = re.compile(rb"\s*")
+_BLANK = late(rb"\s*")
 
 
 def fields_of(raw: Payload | bytes | memoryview) -> Fields:
@@ -141,8 +141,8 @@ def is_true(fields: Fields, *names: str) -> bool:
 
 # what looks like a call ----------------------------------------------------------------------------------------------
 
-_HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_BETWEEN = re.compile(r"[^a-z0-9]+")
+_HUMPS = late(r"(?<=[a-z0-9])(?=[A-Z])")
+_BETWEEN = late(r"[^a-z0-9]+")
 _CALL_IDS = frozenset(
     {"call_id", "tool_call_id", "tool_use_id", "tool_calls", "tool_call", "function_call", "tool_use"}
 )
@@ -150,7 +150,7 @@ _TOOL_NAMES = frozenset({"name", "tool", "tool_name", "function", "function_name
 _ARGUMENTS = frozenset({"args", "arguments", "input", "params", "parameters", "tool_input", "kwargs"})
 
 
-_HOLDS_A_CALL = re.compile(
+_HOLDS_A_CALL = late(
     rb'"(?:tool_use|tool_calls?|toolCalls?|toolUse|function_call|functionCall|tool_result|toolResult|\w+_call)"'
 )
 

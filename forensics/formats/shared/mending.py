@@ -8,11 +8,15 @@ would be told as another message.
 
 from __future__ import annotations
 
-import re
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from forensics.core.jsonvalue import decode
+from forensics.core.late import late
+
+if TYPE_CHECKING:
+    import re
 
 _RECORDS = frozenset(
     {
@@ -55,9 +59,9 @@ _PAYLOADS = frozenset(
 )
 """Members of a record: what they hold is its value, whatever the arrays in it are called."""
 _STRING = rb'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+'
-_TOKEN = re.compile(rb"[ \t\r\n]*+(?:(" + _STRING + rb'")|([\[\]{}:,])|([^\s"\[\]{}:,]++))')
-_SCALAR = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null|NaN|-?Infinity").fullmatch
-_UNFINISHED = re.compile(rb"[ \t\r\n]*+(?:" + _STRING + rb'(?:\\(?:u[0-9a-fA-F]{0,3})?)?|[^\s"\[\]{}:,]*+)').fullmatch
+_TOKEN = late(rb"[ \t\r\n]*+(?:(" + _STRING + rb'")|([\[\]{}:,])|([^\s"\[\]{}:,]++))')
+_SCALAR = late(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null|NaN|-?Infinity")
+_UNFINISHED = late(rb"[ \t\r\n]*+(?:" + _STRING + rb'(?:\\(?:u[0-9a-fA-F]{0,3})?)?|[^\s"\[\]{}:,]*+)')
 _CLOSES = {b"}": b"{", b"]": b"["}
 _CLOSER = {b"{": b"}", b"[": b"]"}
 
@@ -135,7 +139,7 @@ class _Scan:
             if token.start() != self._at or not self._take(token):
                 break
             self._at = token.end()
-        goes_on = not self._done and _UNFINISHED(self._data, self._at)
+        goes_on = not self._done and _UNFINISHED.fullmatch(self._data, self._at)
         self.stops = len(self._data) if goes_on else self._at
 
     def readable(self) -> bytes | None:
@@ -176,7 +180,7 @@ class _Scan:
         if self._done:
             return False
         if mark is None:
-            if scalar is not None and (_SCALAR(scalar) is None or token.end() == len(self._data)):
+            if scalar is not None and (_SCALAR.fullmatch(scalar) is None or token.end() == len(self._data)):
                 return False
             return self._key(text) if self._waits_for in ("key", "key or end") else self._value(token.end())
         if mark in b"{[":

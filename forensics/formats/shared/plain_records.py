@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import msgspec
 
 from forensics.core.build import Lane, Spot, TraceBuilder
 from forensics.core.jsonvalue import text_of
+from forensics.core.late import late
 from forensics.core.trace import StepKind
 from forensics.formats.shared.fields import (
     Fields,
@@ -23,8 +23,7 @@ from forensics.formats.shared.fields import (
     spelled,
     text,
 )
-from forensics.formats.shared.messages.draft import UNSETTLED
-from forensics.formats.shared.wholeness import REDACTED, TRUNCATED
+from forensics.formats.shared.wholeness import REDACTED, TRUNCATED, UNSETTLED
 
 if TYPE_CHECKING:
     from forensics.core.trace import Payload
@@ -45,7 +44,7 @@ _TYPES = {
     "rerun": "rerun", "final_output": "output",
 }  # fmt: skip
 LONGEST_TYPE = 80
-_SOUNDS_LIKE_A_CALL = re.compile(
+_SOUNDS_LIKE_A_CALL = late(
     r"(?:^|_)(?:tool|function|mcp|action|command|agent|api)_"
     r"(?:call|use|result|output|response|exec\w*|invo\w*|start|end|request)s?$"
     r"|(?:^|_)(?:call|invocation)s?$"

@@ -10,18 +10,19 @@ import re
 from typing import TYPE_CHECKING
 
 from forensics.core.jsonvalue import canonical, decode, raw, text_of
+from forensics.core.late import late
 from forensics.formats.shared.fields import is_text
 
 if TYPE_CHECKING:
     from forensics.core.trace import Payload
 
-_TOKEN = re.compile(
+_TOKEN = late(
     r"""\s+|(?P<text>'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*")|(?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)"""
     r"""|(?P<word>True|False|None)\b|(?P<mark>[\[\](){},:])""",
     re.DOTALL,
 )
 _WORDS = {"True": "true", "False": "false", "None": "null"}
-_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
+_ESCAPE = late(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\n": ""}
 _LAST_CHARACTER = 0x10FFFF
 _OPENS = ("{", "[", "(")

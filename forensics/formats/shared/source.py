@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import mmap
-import shutil
 import stat
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,12 +37,12 @@ class Source:
     (of a file in an archive, `member_sha256` is its own digest), and `notes` say what was met on the way.
     """
 
-    def __init__(self, name: str, data: memoryview, sha256: str, mapped: mmap.mmap | None = None) -> None:
+    def __init__(self, name: str, data: memoryview, sha256: str, held: mmap.mmap | bytes | None = None) -> None:
         self.name = name
         self.data = data
         self.sha256 = sha256
         self.size = len(data)
-        self.find: Callable[[bytes, int], int] = mapped.find if mapped is not None else bytes(data).find
+        self.find: Callable[[bytes, int], int] = (bytes(data) if held is None else held).find
         self.compression: str | None = None
         self.member_sha256: str | None = None
         self.notes: tuple[Note, ...] = ()
@@ -54,6 +53,8 @@ class Source:
 
     def copy_to_disk(self) -> Path:
         """A private copy of the bytes in a temporary folder that `close` removes."""
+        import tempfile
+
         folder = tempfile.mkdtemp(prefix="forensics-")
         self._folders.append(folder)
         path = Path(folder) / "evidence"
@@ -104,9 +105,12 @@ class Source:
 
     def close(self) -> None:
         """Remove the private copies. The map goes when the last payload that stands in it goes."""
-        for folder in self._folders:
-            shutil.rmtree(folder, ignore_errors=True)
-        self._folders.clear()
+        if self._folders:
+            import shutil
+
+            for folder in self._folders:
+                shutil.rmtree(folder, ignore_errors=True)
+            self._folders.clear()
 
     def __enter__(self) -> Self:
         return self
@@ -120,8 +124,9 @@ def open_source(where: str, name: str = "") -> Source:
 
     Raises EvidenceError, with a code, where it can't be read as evidence.
 
-    The bytes go to an unnamed private file first, hashed on the way, and that file is mapped: what was hashed is what
-    is read, even where somebody writes to the evidence or cuts it meanwhile (a cut map ends a process by SIGBUS).
+    The bytes go to memory or, where they are many, to an unnamed private file first, hashed on the way, and that file
+    is mapped: what was hashed is what is read, even where somebody writes to the evidence or cuts it meanwhile (a cut
+    map ends a process by SIGBUS).
     """
     if where == STDIN:
         return _snapshot(sys.stdin.buffer, STDIN)
@@ -174,16 +179,23 @@ def _check_size(size: int, name: str) -> None:
 
 
 def _snapshot(stream: BinaryIO, name: str) -> Source:
-    digest = hashlib.sha256()
-    total = 0
+    """The bytes of the stream as a source: what is short stays in memory, the rest goes to a private file."""
+    first = stream.read(_CHUNK)
+    _check_size(len(first), what := "standard input" if name == STDIN else name)
+    digest = hashlib.sha256(first)
+    second = stream.read(_CHUNK) if first else b""
+    if not second:
+        return plain_source(Source(name, memoryview(first), digest.hexdigest(), first))
+    import tempfile
+
+    total = len(first)
     with tempfile.TemporaryFile(prefix="forensics-") as file:
-        while chunk := stream.read(_CHUNK):
+        file.write(first)
+        for chunk in itertools.chain((second,), iter(lambda: stream.read(_CHUNK), b"")):
             total += len(chunk)
-            _check_size(total, "standard input" if name == STDIN else name)
+            _check_size(total, what)
             digest.update(chunk)
             file.write(chunk)
-        if not total:
-            return Source(name, memoryview(b""), digest.hexdigest())
         file.flush()
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         return plain_source(Source(name, memoryview(mapped), digest.hexdigest(), mapped))

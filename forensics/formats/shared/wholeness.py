@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from forensics.core.jsonvalue import decode, text_of, texts_of, value_of
+from forensics.core.late import late
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,20 +29,24 @@ _CUT_REASONS = (
 _CUT = frozenset(_CUT_REASONS.split())
 _ENDS_IN_CALLS = frozenset({"tool_calls", "tool_use", "function_call", "tool_call"})
 _UNFINISHED = frozenset({"incomplete", "in_progress", "queued", "searching", "interpreting", "generating"})
-_WORD = re.compile(r"[a-z_]+")
+UNSETTLED = frozenset(
+    {"timeout", "timed_out", "timedout", "pending", "running", "in_progress", "queued", "interrupted", "unknown"}
+)
+"""What a status says of a call that may still take effect, or may have taken it."""
+_WORD = late(r"[a-z_]+")
 
 _MARK = (
     r"(?:\*{3,}(?:[a-z_ ]{1,20}\*{3,})?"
     r"|__redacted__"
     r"|[\[<(]{1,2}/?\s?(?:redacted|masked|filtered|scrubbed)\b[^\"\]>)]{0,40}[\]>)]{1,2})"
 )
-_IS_MARK = re.compile(rf"\s*{_MARK}\s*", re.IGNORECASE)
-_WORTH_A_LOOK = re.compile(rb'"(?:[*\[<(_]|(?<=\A"))')  # a text that opens as a mark does, or nothing but a text
+_IS_MARK = late(rf"\s*{_MARK}\s*", re.IGNORECASE)
+_WORTH_A_LOOK = late(rb'"(?:[*\[<(_]|(?<=\A"))')  # a text that opens as a mark does, or nothing but a text
 _ONE_OPENING = bytes(ord("*") if value in b"*[<(_" else value for value in range(256))
-_ANY_MARK = re.compile(rb"\*{3}[a-z_ ]{1,20}\*{3}|__redacted__|[\[<](?:redacted|masked)\b", re.IGNORECASE)
+_ANY_MARK = late(rb"\*{3}[a-z_ ]{1,20}\*{3}|__redacted__|[\[<](?:redacted|masked)\b", re.IGNORECASE)
 _LONGEST_MARK = 80
 _OPENS_MARK = (b"*", b"_", b"[", b"<", b"(", b" ", b"\\")
-_BEGINS_AS_JSON = re.compile(r"\s*(?:\{\s*(?:[\"}]|$)|\[\s*(?:[\"\[{\]]|$))")
+_BEGINS_AS_JSON = late(r"\s*(?:\{\s*(?:[\"}]|$)|\[\s*(?:[\"\[{\]]|$))")
 
 
 def finish_words(raw: Payload | None) -> tuple[str, ...]:

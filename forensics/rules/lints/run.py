@@ -9,12 +9,12 @@ from forensics.rules.lints.anchoring import RegexNotAnchored
 from forensics.rules.lints.complaint import Complaint
 from forensics.rules.lints.lowering import LowersWithoutRefines
 from forensics.rules.lints.patterns import PatternNotLinear, ShapeNotLinear
+from forensics.rules.lints.refusing import REFUSING
 from forensics.rules.lints.shadowed import Shadowed
 from forensics.rules.lints.silent import SaysNothing
 from forensics.rules.lints.too_wide import TooWide
 from forensics.rules.lints.unreachable import Unreachable
 from forensics.rules.packfile import read_draft
-from forensics.rules.packs import REFUSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -72,7 +72,7 @@ def test_over_every_file(folder: Path) -> None:
 def test_a_plain_log_asks_few() -> None:
     line = json.dumps({"kind": "tool", "tool": "search", "result": {"a": 1}, "ts": "2026-01-01T00:00:00Z"})
     look = look_at(Source("x", memoryview(f"{line}\n{line}\n".encode()), ""))
-    assert set(may_be(look, FORMATS)) == {"event-log", "atif"}
+    assert set(may_be(look, FORMATS)) == {"event-log"}
 
 
 def test_a_name_that_no_table_knows_is_no_reason_to_leave_a_reader_out() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from forensics.core.classes import ToolFacts
 from forensics.core.policy import BasePolicy, Policy
 from forensics.rules import load_rules
+from forensics.rules.conditions import compile_condition
 from forensics.rules.descriptions import DRESS, DescriptionReader
 from forensics.rules.engine import RuleSet, _subject
 from forensics.rules.names import NameReader
@@ -62,7 +63,7 @@ TOOLS = st.builds(
 
 def asked_naively(rules: RuleSet, facts: ToolFacts) -> list[str]:
     subject = _subject(facts)
-    return [one.rule.id for one in rules._tool_rules if one.holds(subject)]  # noqa: SLF001 - what the index leaves out
+    return [one.rule.id for one in rules._tool_rules if compile_condition(one.rule.when)(subject)]  # noqa: SLF001 - what the index leaves out
 
 
 @given(TOOLS)

@@ -8,8 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from forensics.rules import shipped
+from forensics.errors import RuleError
+from forensics.rules import engine, shipped
+from forensics.rules.lints.refusing import REFUSING
 from forensics.rules.packfile import read_pack_file
+from forensics.rules.packs import read_packs, shipped_files
 from forensics.rules.shipped import FOLDERS, VALUES, shipped_folder, value_read_before, values_of
 from forensics.rules.yaml_strict import load_strict, read_strict
 
@@ -22,6 +25,31 @@ def test_what_was_read_before_is_what_the_file_says(file: Path) -> None:
     strictly, before = read_strict(data, file.name), load_strict(data, file.name)
     assert repr(before.value) == repr(strictly.value)
     assert before.positions == strictly.positions
+
+
+def test_what_was_read_before_is_refused_by_no_lint() -> None:
+    files = shipped_files()
+    assert read_packs(files, lints=REFUSING)[1] == read_packs(files)[1]
+
+
+def test_packs_that_are_refused_are_not_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(shipped, "shipped_folder", lambda: tmp_path)
+    (tmp_path / "words").mkdir()
+    data = next(file for file in FILES if file.parent.name == "words").read_bytes()
+    for name in ("a.yaml", "b.yaml"):
+        (tmp_path / "words" / name).write_bytes(data)
+    with pytest.raises(RuleError, match=r"words/b\.yaml"):
+        shipped.write_values()
+    assert not (tmp_path / VALUES).exists()
+
+
+def test_shipped_packs_of_which_a_byte_is_another_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = shipped_files()
+    name, data = files[0]
+    twice = (*files, (f"{name}.again", data + b"# more\n"))
+    monkeypatch.setattr(engine, "shipped_files", lambda: twice)
+    with pytest.raises(RuleError, match="again"):
+        engine._shipped.__wrapped__()  # noqa: SLF001 - not the one that is remembered
 
 
 def test_most_of_the_rules_were_read_before() -> None:

@@ -15,7 +15,7 @@ from forensics.core.jsonvalue import canonical, text_of, value_of
 from forensics.core.messages import Doubt, Part
 from forensics.core.trace import Boundary, Payload
 from forensics.formats.shared.fields import Fields, is_true, text
-from forensics.formats.shared.wholeness import TRUNCATED, arguments_damage, is_unfinished, result_damage
+from forensics.formats.shared.wholeness import TRUNCATED, UNSETTLED, arguments_damage, is_unfinished, result_damage
 
 Keep = Callable[[Payload], Payload]
 
@@ -113,12 +113,6 @@ def _differ(one: Payload | None, other: Payload | None) -> bool:
         return False
     change = compare_arguments(one, other)
     return change.contradicts or bool(change.added)
-
-
-UNSETTLED = frozenset(
-    {"timeout", "timed_out", "timedout", "pending", "running", "in_progress", "queued", "interrupted", "unknown"}
-)
-"""What a status says of a call that may still take effect, or may have taken it."""
 
 
 def is_cut(fields: Fields) -> bool:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 import struct
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from forensics.core.jsonvalue import decode, unfold
+from forensics.core.late import late
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 Body = dict[str, Any]
 
 _DONE = b"[DONE]"
-_EVENT = re.compile(rb"(?:\r\n|\n|\r){2,}")
-_DATA = re.compile(rb"[\r\n]data:")
-_LINE = re.compile(rb"\r\n|\n|\r")
+_EVENT = late(rb"(?:\r\n|\n|\r){2,}")
+_DATA = late(rb"[\r\n]data:")
+_LINE = late(rb"\r\n|\n|\r")
 _PRELUDE = struct.Struct(">III")
 _CRC = 4
 _MOST_PARTS = 10_000  # blocks or calls of one answer, told by an index that the stream names

@@ -8,38 +8,20 @@ import hashlib
 import tarfile
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from forensics.core.limits import exceeded, limits
 from forensics.core.sanitise import one_line
 from forensics.errors import CorruptEvidenceError, EvidenceError
 from forensics.formats.shared.packed.byte_view import ByteView
+from forensics.formats.shared.packed.kinds import Unopened, archive_kind
 from forensics.formats.shared.packed.unpacking import Budget
 from forensics.formats.shared.packed.unwrap import Note, is_packed
-from forensics.formats.shared.packed.zipped import ZIP_MAGIC, content_of, odd_name, open_archive
+from forensics.formats.shared.packed.zipped import content_of, odd_name, open_archive
 from forensics.formats.shared.source import Source, plain_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_TAR_MAGIC, _TAR_AT = b"ustar", 257  # POSIX.1-1988 and later, GNU tar
 _CUT = "container_truncated"
-
-
-class Unopened(msgspec.Struct, frozen=True):
-    """What can't be evidence, and why: a place, or a file of an archive (digest and size are those of the archive)."""
-
-    name: str
-    error: EvidenceError
-    sha256: str = ""
-    size: int = 0
-
-
-def archive_kind(data: memoryview) -> str | None:
-    """`zip` or `tar`, by the first bytes; None where they are of no archive."""
-    if bytes(data[: len(ZIP_MAGIC)]) == ZIP_MAGIC:
-        return "zip"
-    return "tar" if bytes(data[_TAR_AT : _TAR_AT + len(_TAR_MAGIC)]) == _TAR_MAGIC else None
 
 
 def members_of(source: Source, kind: str) -> Iterator[Source | Unopened]:
@@ -59,7 +41,7 @@ _Found = tuple[str, bytes | EvidenceError, tuple[Note, ...]]
 
 
 def _member(source: Source, kind: str, label: str, data: bytes, notes: tuple[Note, ...]) -> Source:
-    member = plain_source(Source(label, memoryview(data), source.sha256))
+    member = plain_source(Source(label, memoryview(data), source.sha256, data))
     member.size = source.size
     member.compression = kind if source.compression is None else f"{source.compression}, {kind}"
     member.member_sha256 = hashlib.sha256(data).hexdigest()

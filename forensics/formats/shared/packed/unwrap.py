@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import codecs
 import mmap
-import tempfile
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from forensics.errors import CorruptEvidenceError
-from forensics.formats.shared.packed.unpacking import STREAMS, Budget, faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,6 +70,10 @@ def _compression(data: memoryview) -> str | None:
 
 def _spooled(layer: _Layer, data: memoryview, name: str, notes: list[Note]) -> mmap.mmap:
     """The unwrapped bytes in an unnamed private file, mapped."""
+    import tempfile
+
+    from forensics.formats.shared.packed.unpacking import Budget
+
     with tempfile.TemporaryFile(prefix="forensics-") as file:
         budget, total = Budget(name), 0
         for piece in layer(data, name, notes):
@@ -86,6 +88,7 @@ def _spooled(layer: _Layer, data: memoryview, name: str, notes: list[Note]) -> m
 
 def _unpacked(kind: str) -> _Layer:
     """The layer of a compressed stream; what stands before a damaged place is kept."""
+    from forensics.formats.shared.packed.unpacking import STREAMS, faults
 
     def layer(data: memoryview, name: str, notes: list[Note]) -> Iterator[bytes]:
         try:

@@ -5,7 +5,6 @@ Names are never used as paths. An archive inside the archive is not opened (APPN
 
 from __future__ import annotations
 
-import re
 import struct
 import zipfile
 import zlib
@@ -14,9 +13,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.findings import finding
+from forensics.core.late import late
 from forensics.core.limits import exceeded, limits
 from forensics.core.sanitise import one_line
 from forensics.formats.shared.packed.byte_view import ByteView
+from forensics.formats.shared.packed.kinds import ZIP_MAGIC
 from forensics.formats.shared.packed.unpacking import METHODS, Budget, unpack
 
 if TYPE_CHECKING:
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder
     from forensics.formats.shared.source import Source
 
-ZIP_MAGIC = b"PK\x03\x04"
 _HEADER = struct.Struct("<4sHHHHHIIIHH")
-_NEXT_HEADER = re.compile(rb"PK(?:\x07\x08|\x03\x04|\x01\x02)")
+_NEXT_HEADER = late(rb"PK(?:\x07\x08|\x03\x04|\x01\x02)")
 _ENCRYPTED = 0x1
 _SIZES_FOLLOW = 0x8
 _UTF8 = 0x800
