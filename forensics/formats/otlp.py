@@ -17,6 +17,7 @@ from forensics.core.jsonvalue import Decoded, canonical, decode, text_of
 from forensics.core.pointers import escape
 from forensics.core.sanitise import one_line
 from forensics.formats.shared.any_value import ABSENT, KeyValue, plain
+from forensics.formats.shared.attribute_shapes import AttributeShapes
 from forensics.formats.shared.dialects import MARKS, Told, translate
 from forensics.formats.shared.document import is_value, note_cut, open_document
 from forensics.formats.shared.fields import Fields, fields_of, items_of, opens_with
@@ -25,7 +26,17 @@ from forensics.formats.shared.lines import lines, plain_start
 from forensics.formats.shared.request_outline import is_written_one_way
 from forensics.formats.shared.span_names import SERVICE, SHARED, WANTED, OtherNames
 from forensics.formats.shared.span_walk import walk_spans
-from forensics.formats.shared.spans import Attributes, Event, Span, Spread, hex_id, nanoseconds, say_lost_time
+from forensics.formats.shared.spans import (
+    Attributes,
+    Event,
+    Span,
+    Spread,
+    all_nanoseconds,
+    are_hex_ids,
+    hex_id,
+    nanoseconds,
+    say_lost_time,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -111,6 +122,7 @@ class _LooseRequest(msgspec.Struct, rename="camel", gc=False):
 _request = msgspec.json.Decoder(_Request).decode
 _loose = msgspec.json.Decoder(_LooseRequest).decode
 _one_span = msgspec.json.Decoder(_Span).decode
+_many_spans = msgspec.json.Decoder(list[_Span]).decode
 _one_resource = msgspec.json.Decoder(_Resource).decode
 _array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
@@ -118,6 +130,7 @@ _NOTHING = (b"", b'""', b"null")
 _SEVERAL = 2
 _NAMED = 4
 _LARGE = 1 << 20  # bytes of a document that is read span by span where it can be
+_TOGETHER = 64  # spans of a large document that are decoded at once
 _SHORT = 64  # bytes of a value that is kept once for all spans that have it
 _NO_TIME = _NO_COUNT = (None, "", 0, "0")
 _SIGNALS = {"resourceLogs": "log records", "resourceMetrics": "metrics", "resourceProfiles": "profiles"}
@@ -187,6 +200,7 @@ class _OtlpReader:
         self._values: dict[bytes, Payload] = {}
         self._slots: dict[tuple[int | str, ...], tuple[int | str, ...]] = {}
         self._other_names = OtherNames()
+        self._shapes = AttributeShapes(self._other_names)
         self._beside: dict[str, list[Spot]] = {}
 
     # containers --------------------------------------------------------------------------------------------------
@@ -265,8 +279,7 @@ class _OtlpReader:
         for where, resource in _resources(request):
             service = self._service(resource.resource)
             for above, spans in _scopes(resource, f"{pointer}{where}"):
-                for i, span in enumerate(spans):
-                    self._span(span, place, f"{above}{i}", service, tainted)
+                self._spans(spans, place, above, 0, service, tainted)
 
     def _by_span(self, text: Text, place: int, pointer: str, tainted: str | None) -> None:
         """A request span by span: one that is too large to be decoded at once, or in which something has another type
@@ -280,14 +293,25 @@ class _OtlpReader:
         for where, resource in _resources(request):
             service = self._loose_service(resource.resource)
             for above, spans in _scopes(resource, f"{pointer}{where}"):
-                for i, one in enumerate(spans):
-                    self._loose_span(one, place, f"{above}{i}", service, tainted)
+                for start in range(0, len(spans), _TOGETHER):
+                    self._some_spans(spans[start : start + _TOGETHER], place, above, start, service, tainted)
 
     def _loose_service(self, resource: msgspec.Raw) -> str:
         try:
             return self._service(_one_resource(resource)) if resource is not ABSENT else ""
         except _REFUSED:
             return ""
+
+    def _some_spans(  # noqa: PLR0917 - where they stand
+        self, spans: list[msgspec.Raw], place: int, above: str, first: int, service: str, tainted: str | None
+    ) -> None:
+        try:
+            told = _many_spans(b"[" + b",".join(spans) + b"]")
+        except _REFUSED:
+            for i, one in enumerate(spans):
+                self._loose_span(one, place, f"{above}{first + i}", service, tainted)
+        else:
+            self._spans(told, place, above, first, service, tainted)
 
     def _loose_span(self, one: msgspec.Raw, place: int, pointer: str, service: str, tainted: str | None) -> None:
         try:
@@ -306,6 +330,59 @@ class _OtlpReader:
             if attribute.key == SERVICE:
                 return text_of(plain(attribute.value) or ABSENT)
         return ""
+
+    # spans -------------------------------------------------------------------------------------------------------
+
+    def _spans(  # noqa: PLR0917 - where they stand
+        self, told: list[_Span], place: int, above: str, first: int, service: str, tainted: str | None
+    ) -> None:
+        """Read spans that follow each other, the first of which has that index: the usual ones in columns."""
+        times = _times(told)
+        for i, span in enumerate(told):
+            pointer = f"{above}{first + i}"
+            if times is None or not self._usual_span(span, times[i], place, pointer, service, tainted):
+                self._span(span, place, pointer, service, tainted)
+
+    def _usual_span(  # noqa: PLR0917 - as above
+        self, span: _Span, times: tuple[int, int], place: int, pointer: str, service: str, tainted: str | None
+    ) -> bool:
+        """Read a span of which its names say how it is read; else nothing is read."""
+        told, status = span.attributes or (), span.status
+        shape = self._shapes.of(told)
+        values = None if shape is None else shape.values(told)
+        if shape is None or values is None or span.events or span.dropped_attributes_count or span.dropped_events_count:
+            return False
+        if status is not None and not (status.code is None and status.message is ABSENT):
+            return False
+        for at in shape.shared:
+            if len(values[at]) <= _SHORT:
+                values[at] = self._values.setdefault(bytes(values[at]), values[at])
+        share = self._shared.setdefault
+        counts = self.build.counts
+        counts.spans += 1
+        counts.records += 1
+        self.spans.append(
+            Span(
+                share(span.trace_id, span.trace_id),
+                span.span_id,
+                share(span.parent_span_id, span.parent_span_id) if span.parent_span_id else "",
+                share(span.name, span.name),
+                times[0],
+                times[1],
+                _kind(span.kind),
+                False,  # noqa: FBT003 - it ended well, of which nothing is said
+                None,
+                dict(zip(shape.names, values, strict=True)),
+                (),
+                place,
+                share(pointer, pointer),
+                shape.slots,
+                shape.foreign,
+                service,
+                tainted,
+            )
+        )
+        return True
 
     # one span ----------------------------------------------------------------------------------------------------
 
@@ -415,6 +492,16 @@ class _OtlpReader:
                 message = "ids are base64, where OTLP's JSON has hex: read as hex"
                 self.build.once("id_encoding", message, Spot(place, pointer))
         return known
+
+
+def _times(spans: list[_Span]) -> list[tuple[int, int]] | None:
+    """When each of these spans began and ended, where all their ids and times are written as OTLP says."""
+    ids = [one.trace_id for one in spans] + [one.span_id for one in spans]
+    ids += [one.parent_span_id for one in spans if one.parent_span_id]
+    starts, ends = [one.start_time_unix_nano for one in spans], [one.end_time_unix_nano for one in spans]
+    if not are_hex_ids(ids) or (began := all_nanoseconds(starts)) is None or (ended := all_nanoseconds(ends)) is None:
+        return None
+    return list(zip(began, ended, strict=True))
 
 
 def _is_plain(text: Text) -> bool:

@@ -29,6 +29,10 @@ _HEX_ID = re.compile(r"[0-9a-fA-F]{16}(?:[0-9a-fA-F]{16})?")
 _BASE64_SIZES = {12: 8, 24: 16}
 _FAR_AWAY = 2.0**63
 _DIGITS = 20  # of a 64-bit number
+_LOWER_HEX, _DECIMAL = b"0123456789abcdef", b"0123456789"
+_HEX_SIZES = frozenset({16, 32})
+_LAST = str(LAST)
+_FIRST = "1".ljust(len(_LAST), "0")
 _NO_ID = frozenset({"", "0" * 16, "0" * 32})
 
 
@@ -163,6 +167,25 @@ def nanoseconds(recorded: object) -> int:
     if isinstance(recorded, int) and not isinstance(recorded, bool) and 0 < recorded <= LAST:
         return recorded
     return NOWHERE
+
+
+def are_hex_ids(recorded: Sequence[str]) -> bool:
+    """Whether each of these is an id that `hex_id` leaves as it is."""
+    joined = "".join(recorded)
+    if not joined.isascii() or joined.encode().translate(None, _LOWER_HEX):
+        return False
+    return set(map(len, recorded)) <= _HEX_SIZES and _NO_ID.isdisjoint(recorded)
+
+
+def all_nanoseconds(recorded: Sequence[object]) -> list[int] | None:
+    """What `nanoseconds` says of each, where all are texts of as many digits as times of these years have."""
+    texts = [one for one in recorded if isinstance(one, str)]
+    joined = "".join(texts)
+    if len(texts) < len(recorded) or not joined.isascii() or joined.encode().translate(None, _DECIMAL):
+        return None
+    if set(map(len, texts)) != {len(_LAST)} or max(texts) > _LAST or min(texts) < _FIRST:
+        return None
+    return list(map(int, texts))
 
 
 def say_lost_time(build: EvidenceBuilder, spot: Spot) -> None:
