@@ -54,7 +54,7 @@ class TraceBuilder(ExecutionBuilder):
 
     def _check_shown(self, lane: Lane, spot: Spot) -> None:
         """A prompt that repeats the whole conversation shows the result of every call that was asked for before it."""
-        for row in lane.unshown:
+        for row in lane.unshown.added():  # what was told of the others holds, however many prompts follow
             call = self._call(row)
             if call.turn >= 0:
                 message = f"the model was asked on and not shown what {one_line(call.tool, 60)} returned"
@@ -225,14 +225,19 @@ class TraceBuilder(ExecutionBuilder):
     def _compare_turn(self, message: Message, asked: list[int], spot: Spot) -> None:
         """A copy of a turn says what the turn said, and asks for all that it asked for."""
         turn = self.trace.calls[asked[0]].turn
-        for row, call in enumerate(self.trace.calls):
-            if call.turn == turn and row not in asked:
+        for call in self.calls_of(turn):
+            if call.row not in asked:
                 told = f"a later prompt leaves out that the model asked for {one_line(call.tool, 60)}"
-                self._contradiction(row, told, spot)
+                self._contradiction(call.row, told, spot)
         said, copy = self.trace.payload[self._turn_rows[turn]], message.text
         if said is not copy and (said is None or copy is None or agree(said, copy) is None):
             told = f"the turn's own record says {brief(said)}, a later prompt says {brief(copy)}"
             self._contradiction(asked[0], told, spot)
+
+    def calls_of(self, turn: int) -> list[Call]:
+        """The calls of a turn, in the order in which they were noted."""
+        rows = sorted({*self._by_turn.get(turn), *self._adopted.get(turn, ())})
+        return [call for call in map(self._call, rows) if call.turn == turn]
 
     def _fill_silent_turn(self, lane: Lane, message: Message, spot: Spot) -> int:
         """The output of a turn was not captured; the next prompt shows what it said."""
@@ -268,6 +273,7 @@ class TraceBuilder(ExecutionBuilder):
         if row in lane.unasked:
             lane.unasked.remove(row)
         call.turn, call.index = turn, self._next_index(turn)
+        self._adopted.setdefault(turn, []).append(row)
         if part.recorded_id and not call.recorded_id:
             call.recorded_id = part.recorded_id
             lane.calls.put(part.recorded_id, row)

@@ -5,6 +5,7 @@ What stays ambiguous is said to be so and never guessed: it makes the calls not 
 
 from __future__ import annotations
 
+from array import array
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -72,10 +73,13 @@ class OpenCalls:
         self._calls = calls
         self._by_id: dict[str, dict[int, Batch]] | None = None
         self._open: dict[int, None] = {}
+        self._added = array("i")
         self._placed: dict[tuple[str, bool], dict[int, Batch]] | None = None
 
     def add(self, call: int) -> None:
         """A call begins to wait."""
+        if call not in self._open:
+            self._added.append(call)
         self._open[call] = None
         if self._by_id is not None:
             self._identify(self._by_id, call)
@@ -96,6 +100,12 @@ class OpenCalls:
     def __iter__(self) -> Iterator[int]:
         """The open calls, in the order in which they were added."""
         return iter(tuple(self._open))
+
+    def added(self) -> list[int]:
+        """The open calls that were added since this was asked for last, in the order in which they were added."""
+        latest = [*dict.fromkeys(reversed(self._added))][::-1]
+        self._added = array("i")
+        return [call for call in latest if call in self._open]
 
     def with_id(self, recorded_id: str) -> Batch | None:
         """The open calls of the latest turn with that id."""

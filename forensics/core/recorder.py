@@ -41,6 +41,7 @@ class Recorder:
         self._asked_by = array("i")  # by call, the turn that asked for it first
         self._by_id = RowsBy(self.trace.calls.recorded_id)
         self._by_turn = RowsBy(self._asked_by.__getitem__)
+        self._adopted: dict[int, list[int]] = {}  # by turn, calls that ran before anything said that it asked for them
         self._other_ids_failed = 0
         self._asked_in = array("i")
 

@@ -62,13 +62,15 @@ MARKS: dict[str, frozenset[str]] = {
     "cline": frozenset({"sessionId"}),
     "google-adk": frozenset({"events"}),
 }
-"""By format. One that is not here (its name may stand further down) is always asked."""
+"""By format; a database has none. One that is not here (its name may stand further down) is always asked."""
 _DOCUMENTS = frozenset({"atif"})
 """Formats of which every evidence is one object, not lines and not an array."""
 
 
 def may_be(look: Look, formats: Iterable[str]) -> tuple[str, ...]:
     """Those of these formats that the evidence may have, in their order."""
+    if look.is_sqlite:
+        return tuple(one for one in formats if not MARKS.get(one) and one not in _DOCUMENTS)
     names = _names(look)
     if names is None:
         return tuple(formats)
@@ -85,7 +87,7 @@ def _names(look: Look) -> set[str] | None:
     in it: a text, a list, what is damaged.
     """
     objects = [look.document] if look.document is not None else look.items() or list(look.lines)
-    if not objects or not all(objects) or look.line_arrays or look.is_sqlite:
+    if not objects or not all(objects) or look.line_arrays:
         return None
     if look.document is None and not look.array and not look.from_the_first:
         return None  # what stands before the lines that are objects could be of another format

@@ -116,14 +116,16 @@ def base64_pattern() -> Pattern:
     return compile_pattern(base64_of_text(_BASE64_GROUPS))
 
 
-@lru_cache(maxsize=1)
-def triggers() -> tuple[Trigger, ...]:
-    """What is looked for in the bytes of an evidence. One automaton for all would have too many states to be fast."""
+@lru_cache(maxsize=2)
+def triggers(*, binary: bool = False) -> tuple[Trigger, ...]:
+    """What is looked for in the bytes of an evidence. One automaton for all would have too many states to be fast. In
+    bytes that are no text nothing acts on a reader, and nearly everything looks as if it did.
+    """
     by_group: dict[str, list[str]] = {}
     for shape in shapes():
         by_group.setdefault(shape.group, []).append(shape.rule.trigger)
     named = rf"""(?i)(?:{_names()})(?:[_-]?(?:{_ENDINGS}))?(?:[\\"'\]]|%22)*\s*[:=,%]|--(?:{_names()})\s"""
-    in_context = [*by_group["credential"], *by_group["texts"], _SPELLED, named, _ODD_KEY]
+    in_context = [*by_group["credential"], _SPELLED, named, *(() if binary else (*by_group["texts"], _ODD_KEY))]
     in_token = [*by_group["personal"], base64_of_text(_BASE64_GROUPS)]
     return (
         Trigger(compile_pattern(trigger_of(in_context)), by_token=False),

@@ -81,7 +81,7 @@ class _Scan:
     def run(self) -> None:
         """Judge every place where a trigger fired, in order; a region is judged once."""
         covered = -1
-        for fired in fired_in(self._data):
+        for fired in fired_in(self._data, binary=self._binary):
             if fired.start < covered:
                 continue
             if len(self._seen) > _SEEN:
@@ -212,9 +212,9 @@ def _written(text: str) -> bytes:
         return b'"%b"' % text.encode("utf-8", "surrogatepass")
 
 
-def fired_in(data: bytes | memoryview) -> Iterator[Fired]:
+def fired_in(data: bytes | memoryview, *, binary: bool = False) -> Iterator[Fired]:
     """Every place where a trigger fires, in ascending order; none is kept."""
-    return merge(*(_fired(trigger, data) for trigger in triggers()))
+    return merge(*(_fired(trigger, data) for trigger in triggers(binary=binary)))
 
 
 def _fired(trigger: Trigger, data: bytes | memoryview) -> Iterator[Fired]:

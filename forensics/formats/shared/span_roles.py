@@ -118,10 +118,20 @@ class Cast(msgspec.Struct):
 
     spans: list[Span]
     told_again: dict[int, list[tuple[int, Said]]] = {}
+    _by_agent: dict[Role, dict[int, list[int]]] = {}
 
     def rows(self, *wanted: Role) -> list[int]:
         """The rows of these roles that are no twin, in order."""
         return [row for row, role in enumerate(self.roles) if role in wanted and row not in self.twin]
+
+    def of_agent(self, wanted: Role, agent: int) -> list[int]:
+        """Those of them whose nearest agent is the span of that row. Asked when every twin is known."""
+        by_agent = self._by_agent.get(wanted)
+        if by_agent is None:
+            by_agent = self._by_agent[wanted] = {}
+            for row in self.rows(wanted):
+                by_agent.setdefault(self.agent[row], []).append(row)
+        return by_agent.get(agent, [])
 
 
 def cast(tree: Tree, messages: MessageReader) -> Cast:

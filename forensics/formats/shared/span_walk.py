@@ -334,12 +334,12 @@ class TraceWalk:
         scope = self.scopes.inside(row)
         if not self.complete or self.cast.roles[row] is not Role.AGENT or not scope.asked_model:
             return
-        calls = [call for call in self.builder.trace.calls if call.turn == scope.last_turn]
+        calls = self.builder.calls_of(scope.last_turn)
         said = [scope.last_text, *(call.result for call in calls), *(call.arguments for call in calls)]
         if any(payload is not None and agree(payload, told[1]) is not None for payload in said):
             return
         what = "was said by no turn that is recorded" if calls else "is not what its last turn said"
-        asked = [r for r in self.cast.rows(Role.MODEL) if self.cast.agent[r] == row]
+        asked = self.cast.of_agent(Role.MODEL, row)
         self._contradicted(row, f"the output of the agent {{}} {what}", told, asked[-1] if asked else row)
 
     def _contradicted(self, row: int, message: str, told: tuple[str, Payload], other: int) -> None:
@@ -362,7 +362,7 @@ class TraceWalk:
         """Whether something may change the texts of an agent on their way: a middleware, or a guardrail that acted."""
         if row == NO_PARENT or names.MIDDLEWARE[0] in self.spans[row].attributes:
             return True
-        acted = (r for r in self.cast.rows(Role.GUARDRAIL) if self.cast.agent[r] == row)
+        acted = self.cast.of_agent(Role.GUARDRAIL, row)
         return any(self.spans[r].text(names.GUARDRAIL_ACTION).lower() not in names.LEFT_AS_IT_WAS for r in acted)
 
     def _final_messages(self, row: int) -> None:

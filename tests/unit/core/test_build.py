@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from forensics.core.build import Execution, Spot, TraceBuilder
 from forensics.core.jsonvalue import raw, value_of
-from forensics.core.trace import Absence, Outcome, Places, Trace
+from forensics.core.messages import Message, Part
+from forensics.core.pairing import OpenCalls
+from forensics.core.trace import NOWHERE, Absence, Outcome, Places, Trace
 
 
 def builder(*, complete: bool = False) -> tuple[TraceBuilder, Spot]:
@@ -235,3 +237,62 @@ def test_thousands_of_open_calls_are_called_ambiguous_once() -> None:
     trace = build.finish()
     assert codes(trace) == ["ambiguous_pairing"]
     assert all([b.code for b in c.blocks] == ["ambiguous_pairing"] for c in trace.calls)
+
+
+@pytest.mark.parametrize("prompts", [1, 2, 5])
+def test_that_a_result_was_never_shown_is_said_once_however_many_prompts_follow(
+    prompts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[int] = []
+    say = TraceBuilder._contradiction  # noqa: SLF001
+
+    def say_and_note(one: TraceBuilder, row: int, message: str, at: Spot) -> None:
+        said.append(row)
+        say(one, row, message, at)
+
+    monkeypatch.setattr(TraceBuilder, "_contradiction", say_and_note)
+    build, spot = builder()
+    lane = build.lane()
+    lane.whole = True
+    for asked in range(3):
+        build.request(lane, build.turn(lane, spot), "read", f"c{asked}", raw({"n": asked}), spot)
+        for _ in range(prompts):
+            build.feed(lane, (), spot)
+    assert said == [0, 1, 2]
+    assert codes(build.finish()).count("inconsistent_tuple") == 3
+
+
+@given(st.lists(st.tuples(st.sampled_from(["add", "remove", "ask"]), st.integers(0, 4)), max_size=30))
+def test_open_calls_tell_what_was_added_since_they_were_asked(acts: list[tuple[str, int]]) -> None:
+    build, spot = builder()
+    lane = build.lane()
+    for call in range(5):
+        build.request(lane, NOWHERE, "read", f"c{call}", raw({}), spot)
+    opened, told = OpenCalls(build.trace.calls), dict[int, None]()
+    for act, call in acts:
+        if act == "add":
+            opened.add(call)
+        elif act == "remove":
+            opened.remove(call)
+            told.pop(call, None)
+        else:
+            fresh = [one for one in opened if one not in told]
+            assert opened.added() == fresh
+            told |= dict.fromkeys(fresh)
+
+
+def test_a_copy_that_leaves_a_call_out_contradicts_that_call_alone() -> None:
+    build, spot = builder(complete=True)
+    lane = build.lane()
+    lane.whole = True
+    calls = tuple(Part("read", name, raw({"id": name}), f"/{name}") for name in ("a", "b"))
+    build.feed(lane, (), spot)
+    build.respond(lane, Message("assistant", b"1", "", calls=calls), spot)
+    for name in ("a", "b"):
+        build.execute(lane, ran("read", spot, recorded_id=name, arguments={"id": name}, result=name))
+    results = tuple(Part("read", name, raw(name), f"/{name}") for name in ("a", "b"))
+    prompt = (Message("assistant", b"2", "", calls=calls[:1]), Message("tool", b"3", "", results=results))
+    build.feed(lane, prompt, spot)
+    assert [call.recorded_id for call in build.calls_of(0)] == ["a", "b"]
+    trace = build.finish()
+    assert [[block.code for block in call.blocks] for call in trace.calls] == [[], ["inconsistent_tuple"]]

@@ -77,3 +77,8 @@ def test_a_plain_log_asks_few() -> None:
 
 def test_a_name_that_no_table_knows_is_no_reason_to_leave_a_reader_out() -> None:
     assert MARKS.keys() <= set(FORMATS), "a format that went away"
+
+
+def test_of_a_database_two_readers_are_asked_and_those_that_no_table_knows() -> None:
+    look = look_at(Source("x", memoryview(b"SQLite format 3\x00" + bytes(100)), ""))
+    assert set(may_be(look, (*FORMATS, "of-a-third-party"))) == {"fastaiagent-db", "langgraph-db", "of-a-third-party"}

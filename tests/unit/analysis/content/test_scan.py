@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from forensics import api
+from forensics.analysis.content.scan import fired_in
 from forensics.core.pointers import pointer_tokens
 
 if TYPE_CHECKING:
@@ -207,6 +208,12 @@ def test_other_ids_are_not(tmp_path: Path, trace_id: str) -> None:
 def test_the_pages_of_a_database_are_no_text(sample: str) -> None:
     """What parts the records of a database drives no terminal; its rows are looked through as steps."""
     assert not of(api.examine(SAMPLES / sample).audit(), "control_sequence")
+
+
+def test_in_bytes_that_are_no_text_only_what_is_secret_is_looked_for() -> None:
+    pages = bytes(range(1, 32)) * 100 + f'\x0c"{KEY}"\x07'.encode() + bytes(range(128, 256)) * 10
+    assert [pages[one.start : one.start + 3] for one in fired_in(pages, binary=True)] == [b"sk-"]
+    assert len([*fired_in(pages)]) > 1000
 
 
 @pytest.mark.parametrize("filler", [0, 400])
