@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
+from itertools import compress
+from operator import ne
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
@@ -36,6 +38,12 @@ def decodings(text: bytes, runs: Iterable[bytes]) -> Iterator[Decoded]:
         said = in_base64(run)
         if said is not None:
             yield "base64", said
+
+
+def base64_runs(text: bytes) -> set[bytes]:
+    """Which runs, parted by spaces, are base64: asked of many at once, since few hold a letter of the upper case."""
+    runs = text.split()
+    return {run for run in compress(runs, map(ne, runs, text.lower().split())) if in_base64(run) is not None}
 
 
 def in_base64(run: bytes) -> bytes | None:

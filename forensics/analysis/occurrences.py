@@ -8,12 +8,12 @@ Nearly all runs of a long log stand once and name nothing else. So the runs are 
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from forensics.analysis.bare import bare
-from forensics.analysis.encodings import decodings, in_base64
-from forensics.analysis.related_runs import DASHES, cut, pieces, related_runs
+from forensics.analysis.encodings import base64_runs, decodings
+from forensics.analysis.related_runs import DASHES, Parts, add_related, ragged
 from forensics.analysis.run_blocks import RunBlocks
 from forensics.analysis.runs import END, SMALL_TRACE, all_runs, anchor_of, digit_runs, plain_bytes
 from forensics.analysis.written_times import WrittenTimes
@@ -56,17 +56,21 @@ class Occurrences:
         self.runs_of = all_runs if self.small else digit_runs
         self._all = RunBlocks(trace.payload.texts(), with_digit=not self.small)
         self.times = WrittenTimes(self._all)
-        self.encoded = self._encoded(trace)
-        blocks = (*self._all.blocks, *(b" ".join(runs) for runs in self.encoded.values()))
+        distinct, related = self._all.distinct()
+        self.encoded = self._encoded(trace, distinct)
+        blocks = (*distinct, *(b" ".join(runs) for runs in self.encoded.values()))
         asked = self._asked(trace)
-        related = asked.union(*map(bytes.split, blocks)) if self.small else related_runs(blocks, asked)
+        if self.small:
+            related.update(asked, *map(bytes.split, blocks))
+        else:
+            add_related(related, blocks, asked)
         self._held = self._all.blocks if self.small else _only(related, self._all.blocks)
         self.first: dict[bytes, int] = {}
         last: dict[bytes, int] = {}
-        for row, _, held in self.rows():
-            for run in held.split():
-                self.first.setdefault(run, row)
-                last[run] = row
+        for row, run in self._standing():
+            if run not in last:
+                self.first[run] = row
+            last[run] = row
         self.first.update(dict.fromkeys(told, -1))
         for row, runs in self.encoded.items():
             last.update((run, max(row, last.get(run, row))) for run in runs if run in related)
@@ -99,9 +103,10 @@ class Occurrences:
         """Whether a run stands in a later row, or in what one of them encodes."""
         return self._later.get(run, self.first.get(run, -1)) > row
 
-    def _encoded(self, trace: Trace) -> dict[int, Runs]:
+    def _encoded(self, trace: Trace, distinct: Iterable[bytes]) -> dict[int, Runs]:
         """By row, the runs of what arguments and model texts say once it is decoded."""
-        rows = {*self._all.percent, *self._all.spelled, *self._rows_in_base64(trace)}
+        wrapped = set[bytes]().union(*map(base64_runs, distinct))
+        rows = {*self._all.percent, *self._all.spelled, *(self._rows_with(wrapped) if wrapped else ())}
         found: dict[int, Runs] = {}
         for row in sorted(row for row in rows if trace.kind[row] in _SAYING):
             text = plain_bytes(trace.payload[row] or b"")
@@ -111,15 +116,20 @@ class Occurrences:
                 found[row] = said
         return found
 
-    def _rows_in_base64(self, trace: Trace) -> Iterator[int]:
-        """The rows of arguments and model texts that hold a run in base64."""
-        for rows, block in self._all:
-            wrapped = {run for run in set(block.split()) if in_base64(run) is not None}
-            if wrapped:
-                lines = zip(rows, block.split(END), strict=True)
-                yield from (
-                    row for row, line in lines if trace.kind[row] in _SAYING and not wrapped.isdisjoint(line.split())
-                )
+    def _rows_with(self, wanted: set[bytes]) -> Iterator[int]:
+        """The rows that hold one of these runs."""
+        return compress(self._all.rows, map(bytes.strip, _lines(_only(wanted, self._all.blocks))))
+
+    def _standing(self) -> Iterator[tuple[int, bytes]]:
+        """Each row with each of its runs that may be related to others."""
+        rows = iter(self._all.rows)
+        for block in self._held:
+            row = next(rows)
+            for run in block.split(b" "):
+                if run == END:
+                    row = next(rows)
+                elif run:
+                    yield row, run
 
     def _asked(self, trace: Trace) -> set[bytes]:
         """The runs that are looked up though they may stand in no text as they are."""
@@ -177,10 +187,10 @@ def _other_cases(runs: Iterable[bytes]) -> dict[bytes, list[bytes]]:
 
 def _holders(runs: Iterable[bytes]) -> dict[bytes, list[bytes]]:
     """By run, the longer runs that begin or end with it at a `-` or `_`: `pg_8812-copy` holds `pg_8812`."""
-    tokens = {token for run in runs for token in (run, run.strip(DASHES))}  # values are told without the dashes
+    tokens = {*runs, *(run.strip(DASHES) for run in ragged(runs))}  # values are told without the dashes
+    line = b" ".join(runs)
     found: dict[bytes, list[bytes]] = {}
-    for run in cut(runs):
-        for piece in pieces(run):
-            if piece in tokens:
-                found.setdefault(piece, []).append(run)
+    for run, piece in Parts([line]).of(line):
+        if piece in tokens:
+            found.setdefault(piece, []).append(run)
     return found

@@ -9,7 +9,8 @@ shape, lengths between dashes, stands anywhere: a trace full of UUIDs holds no r
 
 from __future__ import annotations
 
-from itertools import compress
+from array import array
+from itertools import chain, compress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,40 +22,51 @@ DASHES = b"-_"
 _SHORTEST_PIECE = 4
 _LONGEST_HOLDER = 512
 _SLOTS = 8  # of the sketch for each run
-_MANY = 2
 _SHAPE = bytes(ord("-") if byte in DASHES else ord("a") if bytes([byte]).isalnum() else byte for byte in range(256))
-_MORE_THAN_ONE = bytes(byte >= _MANY for byte in range(256))
 _EDGES = (b" -", b" _", b"- ", b"_ ")  # where a run begins or ends with a dash
 
 
 class _Sketch:
-    """How often a run may stand in blocks of text, in whatever case and without the dashes around it: 0, 1, or 2 for
-    more, in the slot that the hash of its letters names under the mask. Never fewer times than it stands.
+    """Which runs may stand in blocks of text at all, and which more than once, in whatever case and without the dashes
+    around them: a mark in the slot that the hash of its letters names under the mask. None that stands is without one.
     """
 
     def __init__(self, blocks: Sequence[bytes]) -> None:
-        runs = sum(map(_count, blocks))
-        self._seen = seen = bytearray(1 << (runs * _SLOTS).bit_length())
-        self._within = (len(seen) - 1).__and__
-        for block in blocks:
-            folded = block.lower().split()
-            if _is_ragged(block):
-                folded += [run.strip(DASHES) for run in ragged(folded)]
-            for slot in map(self._within, map(hash, folded)):
-                if seen[slot] < _MANY:
-                    seen[slot] += 1
-        self._many = seen.translate(_MORE_THAN_ONE)
+        size = 1 << (sum(map(_count, blocks)) * _SLOTS).bit_length()
+        self._within = (size - 1).__and__
+        self._seen, self._many = bytearray(size), bytearray(size)
+        self._slots = [self._mark(block) for block in blocks]
+
+    def _mark(self, block: bytes) -> array[int]:
+        """Mark the runs of a block; returns the slot of each."""
+        seen, many = self._seen, self._many
+        folded = block.lower().split()
+        slots = array("I", self._slots_of(folded))
+        bare = self._slots_of(run.strip(DASHES) for run in ragged(folded)) if _is_ragged(block) else ()
+        for slot in chain(slots, bare):
+            if seen[slot]:
+                many[slot] = 1
+            else:
+                seen[slot] = 1
+        return slots
+
+    def _slots_of(self, folded: Iterable[bytes]) -> Iterator[int]:
+        return map(self._within, map(hash, folded))
 
     def standing(self, folded: Iterable[bytes]) -> Iterator[int]:
-        """Of each run in lower case, whether it may stand at all (0 or more)."""
-        return map(self._seen.__getitem__, map(self._within, map(hash, folded)))
+        """Of each run in lower case, whether it may stand at all (0 or 1)."""
+        return map(self._seen.__getitem__, self._slots_of(folded))
 
     def repeated(self, folded: Iterable[bytes]) -> Iterator[int]:
         """Of each run in lower case, whether it may stand more than once (0 or 1)."""
-        return map(self._many.__getitem__, map(self._within, map(hash, folded)))
+        return map(self._many.__getitem__, self._slots_of(folded))
+
+    def repeated_in(self, number: int) -> Iterator[int]:
+        """The same of each run of the block of that number."""
+        return map(self._many.__getitem__, self._slots[number])
 
 
-class _Parts:
+class Parts:
     """Where to part the runs of each shape, so that a part has the shape of a run that stands somewhere."""
 
     def __init__(self, blocks: Iterable[bytes]) -> None:
@@ -65,24 +77,26 @@ class _Parts:
         parts = ((shape, [one for one in _parts(shape) if shape[one] in there]) for shape in shapes if b"-" in shape)
         self._of = {shape: found for shape, found in parts if found}
 
-    def held(self, block: bytes, sketch: _Sketch) -> Iterator[tuple[bytes, bytes]]:
+    def of(self, block: bytes) -> list[tuple[bytes, bytes]]:
         """The runs in a block of text that may hold another, each with what it may hold."""
+        if not self._of:
+            return []
         shapes = _shapes_of(block)
-        longer = compress(zip(block.split(), shapes, strict=True), map(self._of.__contains__, shapes))
-        found = [(run, run[part]) for run, shape in longer for part in self._of[shape]]
-        return compress(found, sketch.standing(piece.lower() for _, piece in found))
+        longer = list(map(self._of.__contains__, shapes))
+        pairs = zip(compress(block.split(), longer), compress(shapes, longer), strict=True)
+        return [(run, run[part]) for run, shape in pairs for part in self._of[shape]]
 
 
-def related_runs(blocks: Sequence[bytes], asked: set[bytes]) -> set[bytes]:
-    """The runs in blocks of text that may be related to others; and those that are asked for."""
-    sketch, parts = _Sketch(blocks), _Parts(blocks)
-    related: set[bytes] = set()
+def add_related(related: set[bytes], blocks: Sequence[bytes], asked: set[bytes]) -> None:
+    """Add to the runs that are related the others in these blocks of text that may be, and those that are asked for."""
+    sketch, parts = _Sketch(blocks), Parts(blocks)
     wanted = set(asked)
     edged: set[bytes] = set()
-    for block in blocks:
+    for number, block in enumerate(blocks):
         runs = block.split()
-        related.update(compress(runs, sketch.repeated(block.lower().split())))
-        for run, piece in parts.held(block, sketch):
+        related.update(compress(runs, sketch.repeated_in(number)))
+        pairs = parts.of(block)
+        for run, piece in compress(pairs, sketch.standing(piece.lower() for _, piece in pairs)):
             related.add(run)
             wanted.add(piece)
         if _is_ragged(block):
@@ -92,7 +106,6 @@ def related_runs(blocks: Sequence[bytes], asked: set[bytes]) -> set[bytes]:
     bare = [run.strip(DASHES) for run in edged]
     named = zip(edged, bare, sketch.repeated(map(bytes.lower, bare)), strict=True)
     related.update(run for run, text, again in named if again or text in wanted)
-    return related
 
 
 def _count(block: bytes) -> int:
@@ -105,11 +118,6 @@ def _shapes_of(block: bytes) -> Runs:
     return block.translate(_SHAPE).split()
 
 
-def cut(runs: Iterable[bytes]) -> Runs:
-    """The runs in which a dash stands."""
-    return [run for run in runs if b"-" in run or b"_" in run]
-
-
 def ragged(runs: Iterable[bytes]) -> Runs:
     """The runs that begin or end with a dash."""
     return [run for run in runs if run[0] in DASHES or run[-1] in DASHES]
@@ -118,11 +126,6 @@ def ragged(runs: Iterable[bytes]) -> Runs:
 def _is_ragged(block: bytes) -> bool:
     padded = b" %b " % block
     return any(edge in padded for edge in _EDGES)
-
-
-def pieces(run: bytes) -> Runs:
-    """What stands before and after each dash of a run that is no longer than a holder may be."""
-    return [run[part] for part in _parts(run)]
 
 
 def _parts(run: bytes) -> list[slice]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from forensics.core.late import late
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
     from forensics.analysis.run_blocks import Block, RunBlocks
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 _DAY = rb"[0-9]{4}-[01][0-9]-[0-3][0-9](?:T[0-2][0-9])?"
 _END = rb"(?![^ ])"  # of a run
 _TIME = late(rb"(?<![^ ])%b(?: [0-9]{1,9}%b){0,6}(?: [0-9]{1,9}Z)?%b" % (_DAY, _END, _END))
+_DIGITS = bytes(ord("0") if byte in b"0123456789" else byte for byte in range(256))
+_DATE = b"0000-00-00"
 _SLOTS = 8  # of the sketch for each time
 _MANY = 2
 
@@ -69,7 +72,7 @@ def _repeated(blocks: RunBlocks) -> _Sketch:
 
 def _times(block: Block) -> Iterator[tuple[int, bytes]]:
     """Each time in a block. Behind one without a `Z` another number may stand, so it may end before each of these."""
-    for match in _TIME.finditer(block):
+    for match in _matches(block):
         time = match.group()
         if time.endswith(b"Z"):
             yield match.start(), time
@@ -78,3 +81,14 @@ def _times(block: Block) -> Iterator[tuple[int, bytes]]:
         while at >= 0:
             at = time.find(b" ", at + 1)
             yield match.start(), time if at < 0 else time[:at]
+
+
+def _matches(block: Block) -> Iterator[re.Match[bytes]]:
+    """Where the pattern holds in a block; it is tried only where the digits of a day stand, which most blocks lack."""
+    digits = block.translate(_DIGITS)
+    at = digits.find(_DATE)
+    while at >= 0:
+        match = _TIME.match(block, at)
+        if match is not None:
+            yield match
+        at = digits.find(_DATE, at + 1 if match is None else match.end())

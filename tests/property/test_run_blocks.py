@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +11,27 @@ from hypothesis import strategies as st
 from forensics.analysis.run_blocks import RunBlocks
 from forensics.analysis.runs import MEDIA_LEAST, SPELLED, all_runs, digit_runs, plain_bytes
 
-PARTS = ["a1", "-b_2", "u0041", "n3", " ", "\n", "\\", '"', "\t", "%41", "\\u00", "\\n4", '\\"', "é9", "\x00", "x"]
+PARTS = [
+    "a1",
+    "-b_2",
+    "u0041",
+    "n3",
+    " ",
+    "\n",
+    "\\",
+    '"',
+    "\t",
+    "%41",
+    "\\u00",
+    "\\n4",
+    '\\"',
+    "é9",
+    "\x00",
+    "x",
+    "\\u00e9",
+    "\\d1",
+    "\\",
+]
 odd = st.lists(st.sampled_from(PARTS), max_size=8).map("".join)
 written = odd.map(lambda text: json.dumps(text).encode())
 spelled = odd.map(lambda text: json.dumps({text: text}, ensure_ascii=False).encode())
@@ -39,11 +60,21 @@ def test_the_rows_that_have_to_be_looked_at_more_closely(told: list[bytes | None
     assert blocks.percent == [row for row, one in enumerate(told) if one is not None and b"%" in one]
 
 
+@given(told=payloads, with_digit=st.booleans())
+def test_each_run_stands_once_where_it_is_told_apart(told: list[bytes | None], *, with_digit: bool) -> None:
+    blocks = RunBlocks(told * 3, with_digit=with_digit)
+    runs = Counter(run for block in blocks.blocks for run in block.split())
+    distinct, often = blocks.distinct()
+    assert Counter(run for block in distinct for run in block.split()) == Counter(runs.keys())  # all in one text
+    assert often == {run for run, times in runs.items() if times > 1}
+
+
 def test_many_blocks() -> None:
     told = [b'"%d %s"' % (number, b"x" * (number * 7)) for number in range(300)]
     blocks = RunBlocks(told, with_digit=True)
     assert len(blocks.blocks) > 1
     assert lines(blocks) == [[b"%d" % number] for number in range(300)]
+    assert not blocks.distinct()[1]
 
 
 def lines(blocks: RunBlocks) -> list[list[bytes]]:

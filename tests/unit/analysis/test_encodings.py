@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forensics.analysis.encodings import decodings, in_base64
+from forensics.analysis.encodings import base64_runs, decodings, in_base64
 from forensics.analysis.runs import all_runs
 
 IDS = ["pg_8812", "0b9f3a54-6d5e-4a8e-9a51-0d2f6a1f7c11", "2026-11-13T10:00:01.312Z", "ord_3NfG7uiPwguoM3XG"]
@@ -41,3 +41,11 @@ def test_only_the_words_that_hold_an_escape_are_decoded() -> None:
 def test_any_bytes_are_read(text: bytes) -> None:
     for how, said in told(text):
         assert how == "url" or said.isascii()
+
+
+def test_of_many_runs_those_in_base64_are_told() -> None:
+    runs = [base64.b64encode(b"order %d" % number).rstrip(b"=") for number in range(30)]
+    others = [b"id_%d" % number for number in range(30)] + [b"DEADBEEF01", b"deadbeef01", b"Ab1"]
+    told = b" ".join([*runs, *others])
+    assert base64_runs(told) == {run for run in (*runs, *others) if in_base64(run) is not None}
+    assert len(base64_runs(told)) > 15

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from forensics.analysis.run_blocks import RunBlocks
 from forensics.analysis.runs import digit_runs
@@ -26,7 +30,6 @@ def is_new(time: str, row: int, rows: list[bytes | None] = ROWS) -> bool:
     [
         ("2026-11-13T10:00:02.312Z", 2, True),  # each of its parts stands before
         ("2026-11-13T10:00:02.312Z", 3, False),
-        ("2026-11-13T10:00:01.312Z", 2, True),  # it stands once: whoever asks has it from there
         ("2026-11-14 08:30", 3, True),
         ("2026-11-14 08:30", 4, False),  # another number stood behind it
         ("2026-11-14", 4, False),  # a day is a run
@@ -49,3 +52,13 @@ def test_blocks_and_their_rows_are_told_apart() -> None:
 def test_a_line_that_holds_a_time() -> None:
     assert holds_time(b"a1 2026-11-13T10 00 01 312Z")
     assert not holds_time(b"a1 2026-11-13T10")
+
+
+WORDS = ["2026-11-13T10", "2026-11-14", "2026-31-14", "00", "312Z", "x", "12345", "\n"]
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=12))
+def test_a_time_is_found_wherever_one_stands(words: list[str]) -> None:
+    line = " ".join(words)
+    time = re.search(r"(?<![^ ])2026-11-1[34](?:T10)? (?:00|12345|312Z)(?![^ ])", line)
+    assert holds_time(line.encode()) is (time is not None)
