@@ -150,14 +150,14 @@ _TOOL_NAMES = frozenset({"name", "tool", "tool_name", "function", "function_name
 _ARGUMENTS = frozenset({"args", "arguments", "input", "params", "parameters", "tool_input", "kwargs"})
 
 
-_HOLDS_A_CALL = late(
-    rb'"(?:tool_use|tool_calls?|toolCalls?|toolUse|function_call|functionCall|tool_result|toolResult|\w+_call)"'
-)
+_HOLDS_A_CALL = late(rb'"(?:tool(?:_use|_calls|Calls?|Use|_result|Result)|functionCall)"')
+_ANY_CALL, _ENDS_SO = late(rb'"\w+_call"'), b'_call"'
 
 
 def holds_a_call(raw: Payload | bytes) -> bool:
     """Whether a JSON text holds what the APIs write for a call or a result."""
-    return _HOLDS_A_CALL.search(raw) is not None
+    data = bytes(raw)
+    return _HOLDS_A_CALL.search(data) is not None or (_ENDS_SO in data and _ANY_CALL.search(data) is not None)
 
 
 def spelled(word: str) -> str:

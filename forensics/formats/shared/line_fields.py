@@ -38,8 +38,8 @@ class Block(msgspec.Struct, frozen=True, gc=False):
     """Lines that follow each other, blank ones left out: their numbers, where each begins, and its length.
 
     `fields` are those of each where every line is an object that says each key once; then `texts` are the bytes of
-    each, and `is_compact` says that these are the fields written without a blank between them. `mixed` are the fields
-    of each in any other block; None for a line that has to be looked at by itself.
+    each, `whole` those of all, and `is_compact` says that these are the fields written without a blank between them.
+    `mixed` are the fields of each in any other block; None for a line that has to be looked at by itself.
     """
 
     numbers: Sequence[int]
@@ -47,6 +47,7 @@ class Block(msgspec.Struct, frozen=True, gc=False):
     lengths: list[int]
     fields: list[Fields] = []
     texts: list[bytes] = []
+    whole: bytes = b""
     is_compact: bool = False
     mixed: Sequence[Fields | None] = ()
 
@@ -115,7 +116,7 @@ def _whole(text: bytes, start: int, number: int) -> Block | None:
         return None
     lengths = list(map(len, texts))
     starts = list(accumulate([length + 1 for length in lengths], initial=start))[:-1]
-    return Block(range(number, number + len(texts)), starts, lengths, found, texts, is_compact)
+    return Block(range(number, number + len(texts)), starts, lengths, found, texts, text, is_compact)
 
 
 def _stands_apart(text: bytes, lines: int) -> bool:

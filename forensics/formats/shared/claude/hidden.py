@@ -4,7 +4,6 @@ and of blocks, and repeat in them what other records say; what is said nowhere e
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 _IDS = ("tool_use_id", "toolUseID", "toolUseId", "tool_call_id", "toolCallId", "call_id", "id")
 _NAMES = ("name", "tool_name", "toolName", "tool")
-_NAMES_A_CALL = re.compile(rb'"tool_use_id"')
+_NAMES_A_CALL = b'"tool_use_id"'
 
 
 class Named(msgspec.Struct, frozen=True):
@@ -57,7 +56,7 @@ def _may_hold(record: Record) -> bool:
 
 def may_hold(raw: Payload | bytes) -> bool:
     """Whether a JSON text, or several joined, may hold a call or a result."""
-    return holds_a_call(raw) or _NAMES_A_CALL.search(raw) is not None
+    return _NAMES_A_CALL in bytes(raw) or holds_a_call(raw)
 
 
 def is_a_turn(record: Record) -> bool:

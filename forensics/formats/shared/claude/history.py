@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from array import array
 from hashlib import blake2b
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -89,6 +90,8 @@ class Again:
 
     def new_ones(self, records: Sequence[Said]) -> int:
         """How many of these records, which follow each other, stand before the first that was told."""
+        if self._are_named_anew(records):
+            return len(records)
         here: dict[str, Said] = {}
         keys: set[bytes] = set()
         for count, said in enumerate(records):
@@ -106,17 +109,26 @@ class Again:
                 keys.add(key)
         return len(records)
 
+    def _are_named_anew(self, records: Sequence[Said]) -> bool:
+        """Whether no other record stands under one of their names."""
+        names = [name for said in records for name in (said.uuid, said.owner) if name]
+        return len(set(names)) == len(names) and self._named.keys().isdisjoint(names)
+
     def take_all(self, records: Sequence[Said]) -> None:
         """Take records that were not told before."""
-        for said in records:
-            for name in said.names:
-                if name in self._named:
-                    self._look_at(name)
-                    self.seen.add(said.key(name, self._text))
-                else:
-                    self._named[name] = len(self._kept)
-            kind = self._kinds.setdefault(said.kind, len(self._kinds))
-            self._kept.extend((kind, said.offset, said.length))
+        kinds, begin = self._kinds, len(self._kept)
+        told = [(kinds.setdefault(said.kind, len(kinds)), said.offset, said.length) for said in records]
+        self._kept.extend(array("q", list(chain.from_iterable(told))))
+        for at, said in zip(range(begin, len(self._kept), _KEPT), records, strict=True):
+            self._name(at, said)
+
+    def _name(self, at: int, said: Said) -> None:
+        """Note a record, which is kept there, under its names."""
+        named = self._named
+        for name in (said.uuid, said.owner):
+            if name and named.setdefault(name, at) != at:
+                self._look_at(name)
+                self.seen.add(said.key(name, self._text))
 
     def note(self, locator: Locator) -> None:
         """Remember where a record stands again."""

@@ -6,6 +6,7 @@ stood there, written again: then no key stands twice and nothing is written betw
 
 from __future__ import annotations
 
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,7 +15,7 @@ from forensics.core.times import all_nanoseconds
 from forensics.core.trace import NOWHERE, Payload
 from forensics.formats.shared.claude.history import Said
 from forensics.formats.shared.claude.lines import is_clean
-from forensics.formats.shared.claude.shapes import BY_ITSELF, Key, Shape, Shapes, held
+from forensics.formats.shared.claude.shapes import BY_ITSELF, Key, Shape, Shapes, all_held
 from forensics.formats.shared.fields import Fields, is_text
 from forensics.formats.shared.groups import Group, Names
 
@@ -140,8 +141,9 @@ class Opened:
 
     def _open(self, block: Block, shapes: Shapes) -> list[Shape]:
         """The shape of each record."""
-        tops = list(map(held, block.fields))
-        rows = [row for row, text in enumerate(block.texts) if is_clean(text)]
+        tops = all_held(block.fields)
+        clean = is_clean(block.whole)
+        rows = [row for row, text in enumerate(block.texts) if clean or is_clean(text)]
         speaking = [row for row in rows if tops[row][1] in _SPEAKERS]
         known: dict[int, Key] = {row: (tops[row], (), None) for row in rows if tops[row][1] not in _SPEAKERS}
         for row, message in self._opened(speaking, self.fields, "message", _objects):
@@ -149,9 +151,11 @@ class Opened:
             if is_text(message.get("content", _ABSENT)):
                 known[row] = (tops[row], tuple(message), None)
         talking = [row for row in speaking if self.messages[row] and row not in known]
-        for row, blocks in self._opened(talking, self.messages, "content", _lists):
+        told = dict(self._opened(talking, self.messages, "content", _lists))
+        held = iter(all_held(list(chain.from_iterable(told.values()))))
+        for row, blocks in told.items():
             self.blocks[row] = blocks
-            known[row] = (tops[row], tuple(self.messages[row]), tuple(map(held, blocks)))
+            known[row] = (tops[row], tuple(self.messages[row]), tuple(islice(held, len(blocks))))
         found = [BY_ITSELF] * len(self.fields)
         for row, shape in zip(known, shapes.of(known.values()), strict=True):
             found[row] = shape

@@ -265,8 +265,22 @@ def _attachment(records: Records) -> _Notes:
     return events, _lanes(records)
 
 
+class _Typed(msgspec.Struct, gc=False):
+    type: str = ""
+
+
+_all_typed = msgspec.json.Decoder(list[_Typed]).decode
+
+
 def _types(payloads: Sequence[Payload | None]) -> list[str]:
     """The type of each object; "" where it says none, or is none."""
+    objects = [one for one in payloads if one is not None]
+    try:
+        told = _all_typed(b"[" + b",".join(objects) + b"]")
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        told = []
+    if len(told) == len(payloads):
+        return [one.type for one in told]
     return ["" if one is None or is_text(one) else text(fields_of(one), "type") for one in payloads]
 
 

@@ -6,6 +6,7 @@ ways go by the tables of `kinds`.
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,7 +15,7 @@ from forensics.core.jsonvalue import text_of
 from forensics.formats.shared.claude.kinds import CALLS_BESIDE, MEDIA, STRUCTURED, TEXTS, WORDS, is_result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from forensics.formats.shared.fields import Fields
 
@@ -66,9 +67,10 @@ class Shapes:
         return shape
 
 
-def held(fields: Fields) -> Held:
-    """What a shape is known by of one object."""
-    return tuple(fields), bytes(fields.get("type", _ABSENT))
+def all_held(objects: Sequence[Fields]) -> list[Held]:
+    """What a shape is known by of each object."""
+    types = map(dict.get, objects, repeat("type"), repeat(_ABSENT))
+    return list(zip(map(tuple, objects), map(bytes, types), strict=True))
 
 
 def _shape(record: Held, message: Keys, blocks: tuple[Held, ...] | None) -> Shape:
