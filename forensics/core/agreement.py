@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from forensics.core.jsonvalue import decode, equal_values, unfold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 from forensics.core.late import late
 
 
@@ -157,6 +160,12 @@ def says_it_was_cut(payload: msgspec.Raw) -> bool:
         return False
     value = decode(payload).value
     return isinstance(value, str) and _CUT_MARK.search(value[-_TAIL:]) is not None
+
+
+def may_say_cut(texts: Iterable[bytes]) -> bool:
+    """Whether one of these payloads may be one that says it was cut."""
+    tails = b"\n".join([text[-_TAIL:] for text in texts]).lower()
+    return b"truncat" in tails or b"clipped" in tails
 
 
 class ArgumentChange(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from forensics.core.agreement import agree, compare_arguments, says_it_was_cut
+from forensics.core.agreement import agree, compare_arguments, may_say_cut, says_it_was_cut
 from forensics.core.evidence import Basis
 from forensics.core.executions import ExecutionBuilder
 from forensics.core.findings import finding
@@ -21,7 +21,7 @@ from forensics.core.trace import NOWHERE, Absence, Boundary, Call, Outcome, Payl
 from forensics.core.tuples import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from forensics.core.messages import Message, Part
 
@@ -31,6 +31,8 @@ __all__ = ["Execution", "Lane", "Spot", "TraceBuilder"]
 _TRIES = (
     100  # to find a turn under other ids, each of the length of a history, before a trace is taken not to have such
 )
+
+_TOGETHER = 64  # calls whose results are looked through together
 
 
 class TraceBuilder(ExecutionBuilder):
@@ -313,14 +315,22 @@ class TraceBuilder(ExecutionBuilder):
         return self.trace
 
     def _to_look_at(self) -> list[int]:
-        """The calls that were not answered, that a span answered, or that were answered without an execution where
-        every execution is recorded: of the others nothing more is to be said.
+        """The calls that were not answered, whose result may say that it was cut, or that were answered without an
+        execution where every execution is recorded: of the others nothing more is to be said.
         """
         calls = self.trace.calls
-        told = zip(calls.column("executed"), calls.column("returned"), strict=True)
         lacks = NOWHERE if self.spans_are_complete else None
-        rows = [row for row, (ran, back) in enumerate(told) if back != NOWHERE or ran == lacks]
-        return sorted({*rows, *(call.row for call in calls.that_ended(Outcome.ABSENT))})
+        rows = [row for row, ran in enumerate(calls.column("executed")) if ran == lacks]
+        unanswered = (call.row for call in calls.that_ended(Outcome.ABSENT))
+        return sorted({*rows, *unanswered, *self._perhaps_cut()})
+
+    def _perhaps_cut(self) -> Iterator[int]:
+        """The calls beside which others are of which the result, as a span tells it, may say that it was cut."""
+        calls = self.trace.calls
+        for start in range(0, len(calls), _TOGETHER):
+            rows = range(start, min(start + _TOGETHER, len(calls)))
+            if may_say_cut(filter(None, calls.records("returned", rows))):
+                yield from rows
 
     def _duplicate_ids(self) -> None:
         calls = self.trace.calls

@@ -529,6 +529,10 @@ class Calls(Sequence[Call]):
                 found[at] = None if result is None else bytes(result)
         return found
 
+    def records(self, half: str, rows: range) -> list[bytes | None]:
+        """The bytes of one record of each of these calls: requested, executed, returned or shown."""
+        return self._texts(self.column(half, rows))
+
     def _first_texts(self, rows: range, halves: tuple[int, int]) -> list[bytes | None]:
         """For each call the bytes of the first of two records that has a payload."""
         first, second = (self.numbers[_among(rows, half, _WIDTH)] for half in halves)

@@ -66,7 +66,7 @@ class ExecutionBuilder(StretchBuilder):
         lane.history.extend(map(Known, told.keys, range(turns, self.trace.turns)))
         self._ask_to_run(lane, told, pairs, joined)
         self._add_all(lane, stretch, joined)
-        self.trace.payload.add_each(told.says, stretch.places)
+        self.trace.payload.add_each(told.says, stretch.places, stretch.marked(StepKind.TOOL_RESULT))
         self._run_all(told, pairs, joined)
         return len(stretch.kinds)
 

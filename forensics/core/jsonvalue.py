@@ -20,9 +20,13 @@ from forensics.core.limits import limits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _decode_text = msgspec.json.Decoder(str).decode
+_decode_texts = msgspec.json.Decoder(list[str]).decode
 
 SAFE_INTEGER = 2**53
 _NUMBER_LIMIT = 4_000  # digits; beyond it int() itself refuses (CVE-2020-10735)
@@ -314,6 +318,14 @@ def text_of(raw: msgspec.Raw | bytes) -> str:
         if isinstance(value, str):
             return value
     return data.decode("utf-8", "backslashreplace")
+
+
+def texts_of_all(payloads: Sequence[msgspec.Raw]) -> list[str]:
+    """What `text_of` says of each."""
+    try:
+        return _decode_texts(b"[" + b",".join(payloads) + b"]")
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return [text_of(payload) for payload in payloads]
 
 
 def value_of(raw: msgspec.Raw | bytes) -> Any:

@@ -20,6 +20,9 @@ Payload = msgspec.Raw
 
 _NONE = -1  # instead of an offset
 _SPOOLED = -2  # this and below: an offset into the spool, counted down from here
+_LARGEST = 1 << 20  # bytes of a record in which those are looked for that most likely stand in it
+_HEAD = 32  # bytes of a payload
+_ALIKE = 8  # texts that begin alike
 _SEARCHED = 1 << 16  # bytes of a record: in a longer one, where many payloads may stand, none is looked for
 
 
@@ -64,19 +67,38 @@ class Payloads:
         self._offset.extend(array("q", offsets))
         self._length.extend(array("i", lengths))
 
-    def add_each(self, payloads: Sequence[Payload | None], places: Sequence[int]) -> None:
-        """Note what the record at each of these places says."""
-        for payload, place in zip(payloads, places, strict=True):
-            self.add(payload, place)
+    def add_each(self, payloads: Sequence[Payload | None], places: Sequence[int], standing: bytes) -> None:
+        """Note what the record at each of these places says. `standing` has a byte for each: where it is not 0, the
+        payload stands in its record as it is told, most likely behind those before it.
+        """
+        offsets: list[int] = []
+        spooled: list[bytes] = []
+        end = self._spool.size
+        record = _Standing(self)
+        for payload, place, stands in zip(payloads, places, standing, strict=True):
+            at = record.find(payload, place) if stands and payload is not None else _NONE
+            if at < 0 and payload is not None:
+                spooled.append(told := bytes(payload))
+                at = _SPOOLED - end
+                end += len(told)
+            offsets.append(at)
+        self._spool.add(b"".join(spooled))
+        self._offset.extend(array("q", offsets))
+        self._length.extend(array("i", [0 if one is None else len(one) for one in payloads]))
 
     def _spooled_at(self, payload: Payload) -> int:
         return _SPOOLED - self._spool.add(bytes(payload))
 
     def _look_at(self, place: int) -> tuple[int, bytes]:
         """The offset and the text of the record at a place; no text where none is to be looked at."""
-        start, length = self._places.bounds(place) if place >= 0 else (_NONE, 0)
-        text = self._text[start : start + length].tobytes() if start >= 0 and length <= _SEARCHED else b""
+        start, text = self.record(place, _SEARCHED)
         self._record = (place, start, text)
+        return start, text
+
+    def record(self, place: int, longest: int) -> tuple[int, bytes]:
+        """The offset and the text of the record at a place; no text of one that is longer or has no offset."""
+        start, length = self._places.bounds(place) if place >= 0 else (_NONE, 0)
+        text = self._text[start : start + length].tobytes() if start >= 0 and length <= longest else b""
         return start, text
 
     @overload
@@ -123,3 +145,41 @@ class Payloads:
                 yield text[offset : offset + length].tobytes()
             else:
                 yield None if offset == _NONE else spool.get(_SPOOLED - offset, length)
+
+
+class _Standing:
+    """Looks for payloads in their records, each behind the one before it; a record that does not hold one as it is told
+    is not looked through again.
+    """
+
+    def __init__(self, payloads: Payloads) -> None:
+        self._payloads = payloads
+        self._place, self._start, self._text = _NONE, _NONE, b""
+        self._behind = 0
+
+    def find(self, payload: Payload, place: int) -> int:
+        """The offset of a payload in the evidence; below 0 where it was not found."""
+        if place != self._place:
+            self._place, self._behind = place, 0
+            self._start, self._text = self._payloads.record(place, _LARGEST)
+        told = bytes(payload)
+        at = self._near(told)
+        if at < 0:
+            at = self._text.find(told)
+        if at < 0:
+            self._text = b""
+            return _NONE
+        self._behind = at + len(payload)
+        return self._start + at
+
+    def _near(self, told: bytes) -> int:
+        """Where a payload begins that stands behind the last one, found by its first bytes: to prepare a search for all
+        of it takes longer than the few texts that begin alike. Below 0 where it is none of these.
+        """
+        text, head = self._text, told[:_HEAD]
+        at = self._behind - 1
+        for _ in range(_ALIKE):
+            at = text.find(head, at + 1)
+            if at < 0 or text.startswith(told, at):
+                return at
+        return _NONE

@@ -18,9 +18,14 @@ class Spool:
         self._written = 0
         self._file: BinaryIO | None = None
 
+    @property
+    def size(self) -> int:
+        """How many bytes are kept, which is the offset of the next text."""
+        return self._written + len(self._latest)
+
     def add(self, text: bytes) -> int:
         """Keep a text; returns its offset."""
-        offset = self._written + len(self._latest)
+        offset = self.size
         self._latest += text
         if len(self._latest) >= _AT_ONCE:
             self._write()

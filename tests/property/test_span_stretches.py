@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 Fields = dict[str, Any]
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 WALK = "forensics.formats.shared.span_walk"
+ANSWERS = "forensics.formats.shared.span_messages.plain_answers"
 
 ids = st.sampled_from(["a", "b", "c", "d", "", "\u00e9"])
 tools = st.sampled_from(["get", "set", "fs.get"])
@@ -124,7 +126,9 @@ def read(recorded: list[Fields]) -> Reading:
 
 def told(recorded: list[Fields], *, few: int, together: int = 2048) -> tuple[object, ...]:
     """What spans say where fewer than that are told one by one, and so many are looked at together."""
-    with mock.patch(f"{WALK}._FEW", few), mock.patch(f"{WALK}._TOGETHER", together):
+    with mock.patch(f"{WALK}._FEW", few), mock.patch(f"{WALK}._TOGETHER", together), ExitStack() as one_by_one:
+        if few > len(recorded):
+            one_by_one.enter_context(mock.patch(ANSWERS, lambda spans: [None] * len(spans)))
         reading = read(recorded)
     traces = [(of_trace(trace), trace.facts, trace.silent_turns, trace.judges) for trace in reading.traces]
     return (reading.gaps, reading.findings, reading.counts, traces)

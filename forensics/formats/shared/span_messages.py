@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.jsonvalue import canonical, decode, raw, text_of
+from forensics.core.jsonvalue import canonical, decode, raw, text_of, texts_of_all
 from forensics.core.messages import Doubt, Message, Part
 from forensics.formats.shared import span_names as names
 from forensics.formats.shared.fields import fields_of, is_text, items_of
 from forensics.formats.shared.messages.vocabulary import content_key, in_place, joined, parse_message
 from forensics.formats.shared.span_bodies import read_request, read_response
-from forensics.formats.shared.wholeness import arguments_damage, result_damage
+from forensics.formats.shared.wholeness import LONGEST_MARK, arguments_damage, result_damage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,6 +50,8 @@ class _GenAiMessage(msgspec.Struct, gc=False, forbid_unknown_fields=True):
 
 _genai_message = msgspec.json.Decoder(_GenAiMessage).decode
 _genai_messages = msgspec.json.Decoder(list[_GenAiMessage]).decode
+_USUAL = names.ANSWER[0]
+_TOGETHER = 64  # answers whose texts are decoded together
 _REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -77,6 +79,8 @@ class MessageReader:
         """What the model was shown, or None where it was not captured. `whole_request` says that the input of the span
         is a request to a model.
         """
+        if not span.events and _SHOWN.isdisjoint(span.attributes):
+            return None
         self._reading = span
         found = span.get(names.PROMPT)
         said = self._listed(span, *found, "user") if found is not None else self._from_events(span, _PROMPT_EVENTS)
@@ -105,6 +109,11 @@ class MessageReader:
         if len(said.messages) == 1:
             return said
         return Said((_merged(said.messages),), said.pointer, said.cut, said.disputed)
+
+    def answers(self, spans: list[Span]) -> list[Said | None]:
+        """What the model answered in each of these spans."""
+        plain = plain_answers(spans)
+        return [self.answer(span) if said is None else said for span, said in zip(spans, plain, strict=True)]
 
     def _compared(self, span: Span, said: Said | None, told: str) -> Said | None:
         """What one vocabulary of a span says of the answer must be what the next one says."""
@@ -263,7 +272,27 @@ class MessageReader:
 # the fast way: a message written exactly as the conventions say ------------------------------------------------------
 
 
-def _answer_as_it_should_be(body: bytes | Payload) -> Message | None:
+def plain_answers(spans: list[Span]) -> list[Said | None]:
+    """The answer of each span that holds it in the usual attribute alone, as the conventions say; None of any other."""
+    found: list[Said | None] = [None] * len(spans)
+    at = [number for number, span in enumerate(spans) if _is_told_once(span)]
+    for start in range(0, len(at), _TOGETHER):
+        some = at[start : start + _TOGETHER]
+        for number, text in zip(some, texts_of_all([spans[one].attributes[_USUAL] for one in some]), strict=True):
+            answer = _answer_as_it_should_be(text)
+            if answer is not None:
+                found[number] = Said((answer,), intern(spans[number].where(_USUAL)))
+    return found
+
+
+def _is_told_once(span: Span) -> bool:
+    """Whether the usual attribute is the only one of an answer, and longer than a mark of redaction."""
+    attributes = span.attributes
+    payload = attributes.get(_USUAL)
+    return payload is not None and len(payload) > LONGEST_MARK and attributes.keys().isdisjoint(names.ANSWER[1:])
+
+
+def _answer_as_it_should_be(body: bytes | str | Payload) -> Message | None:
     try:
         told = _genai_messages(body)
     except _REFUSED:
@@ -278,23 +307,27 @@ def _as_it_should_be(item: bytes, pointer: str) -> Message | None:
         return None
 
 
+_PARTS = tuple(f"/parts/{index}" for index in range(64))
+
+
 def _from_parts(told: _GenAiMessage, pointer: str) -> Message | None:
     """The message of these parts, or None where one of them needs the reader of every vocabulary."""
     texts: list[Payload] = []
     calls: list[Part] = []
     results: list[Part] = []
     for index, part in enumerate(told.parts):
+        where = _PARTS[index] if index < len(_PARTS) else intern(f"/parts/{index}")
         if part.type in ("text", "reasoning") and is_text(part.content):
             texts.append(part.content)
         elif part.type == "tool_call" and part.name:
             given = _given(part.arguments)
             damage = None if given is None else arguments_damage(given)
-            calls.append(Part(intern(part.name), part.id or None, given, intern(f"/parts/{index}"), tainted=damage))
+            calls.append(Part(intern(part.name), part.id or None, given, where, tainted=damage))
         elif part.type == "tool_call_response":
             payload = _given(part.response) or _given(part.result)
             if payload is not None and result_damage(payload) is not None:
                 payload = None
-            results.append(Part(part.name or "", part.id or None, payload, intern(f"/parts/{index}")))
+            results.append(Part(part.name or "", part.id or None, payload, where))
         else:
             return None
     said = joined(texts)
@@ -308,6 +341,8 @@ def _given(payload: Payload) -> Payload | None:
     return None if payload is _ABSENT or bytes(payload) == b"null" else payload
 
 
+_SHOWN = frozenset({*names.PROMPT, *names.SYSTEM_INSTRUCTIONS, *names.REQUEST_BODY, *names.EVENT_LIST})
+"""Attributes that hold what a model was shown."""
 _JSON_FIELDS = ("message", "tool_calls", "gen_ai.prompt", "gen_ai.completion")
 _MESSAGE_FIELDS = ("role", "content", "tool_calls", "id", "name")
 _NESTED = frozenset({"tool_calls"})

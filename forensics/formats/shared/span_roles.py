@@ -138,10 +138,9 @@ def cast(tree: Tree, messages: MessageReader) -> Cast:
     """Give every span of a trace its role."""
     roles = [role_of(span) for span in tree.spans]
     _correct_by_place(tree, roles)
-    answers = {}
-    for row, role in enumerate(roles):
-        if role is Role.MODEL and (said := messages.answer(tree.spans[row])) is not None:
-            answers[row] = said
+    asked = [row for row, role in enumerate(roles) if role is Role.MODEL]
+    told = zip(asked, messages.answers([tree.spans[row] for row in asked]), strict=True)
+    answers = {row: said for row, said in told if said is not None}
     within = nearest_above(tree, roles, _CALLS)
     scope = nearest_above(tree, roles, _SCOPES)
     agent = nearest_above(tree, roles, frozenset({Role.AGENT}))

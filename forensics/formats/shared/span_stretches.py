@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.executions import Ran, Turns
-from forensics.core.jsonvalue import text_of
+from forensics.core.jsonvalue import texts_of_all
 from forensics.core.stretches import Stretch
 from forensics.core.trace import NOWHERE, Boundary, Outcome, Payload, StepKind
 from forensics.formats.shared import span_names as names
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from forensics.core.messages import Message
     from forensics.formats.shared.span_roles import Cast
     from forensics.formats.shared.spans import Attributes
-
-_texts = msgspec.json.Decoder(list[str]).decode
 
 _MORE_OF_A_TURN = frozenset({*names.TOOL_LISTS, "error.type", *names.TOOL_ERROR})
 _MORE_OF_A_TOOL = frozenset({
@@ -143,11 +141,7 @@ def _text(attributes: list[Attributes], name: str) -> list[str]:
     """The text of that attribute of each; "" where none is named."""
     if not name:
         return [""] * len(attributes)
-    column = [one[name] for one in attributes]
-    try:
-        return _texts(b"[" + b",".join(column) + b"]")
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return [text_of(payload) for payload in column]
+    return texts_of_all([one[name] for one in attributes])
 
 
 def _says_no_more(span: Span) -> bool:
@@ -166,11 +160,23 @@ def _is_plain(said: Said) -> bool:
     )
 
 
+def _said_of(span: Span) -> tuple[bytes, bytes]:
+    """How a span describes its tool, and the class that it declares."""
+    if _ABOUT_A_TOOL.isdisjoint(span.attributes):
+        return b"", b""
+    described, declared = span.payload(names.TOOL_DESCRIPTION), span.payload(names.REPLAY_CLASS)
+    return bytes(described or b""), bytes(declared or b"")
+
+
+_ABOUT_A_TOOL = frozenset({*names.TOOL_DESCRIPTION, *names.REPLAY_CLASS})
+
 # the stretch ---------------------------------------------------------------------------------------------------------
 
 
 class Columns:
-    """The columns of a stretch of spans while they are filled, in order."""
+    """The columns of a stretch of spans while they are filled, in order. `ends` says where the steps of each span end,
+    `tools` has the first span that says just so what a tool is.
+    """
 
     def __init__(self) -> None:
         self._kinds = bytearray()
@@ -183,6 +189,7 @@ class Columns:
         self._keys: list[bytes] = []
         self._ran: list[Ran] = []
         self.ends: list[int] = []
+        self.tools: dict[tuple[str, str, bytes, bytes], Span] = {}
 
     def turn(self, turn: Turn) -> None:
         """A turn, and the calls that it asks for."""
@@ -201,6 +208,7 @@ class Columns:
         place, at = span.place, span.end if span.end >= 0 else span.start
         self._event(StepKind.TOOL_RESULT, tool.tool, tool.recorded_id, place, at, tool.returned, tool.result)
         given = tool.given if tool.arguments is not None else span.pointer
+        self.tools.setdefault((tool.tool, server, *_said_of(span)), span)
         self._ran.append(Ran(tool.arguments, place, given, server or None, span.start, span.end))
         self.ends.append(len(self._kinds))
 

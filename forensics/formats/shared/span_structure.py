@@ -31,8 +31,12 @@ def note(builder: TraceBuilder, code: str, message: str, spans: Sequence[Span]) 
 
 def distinct(spans: Iterable[Span], builder: TraceBuilder, build: EvidenceBuilder) -> list[Span]:
     """One span an id. What was exported twice is one span; two stories under one id are a gap."""
+    found = list(spans)
+    ids = {span.id for span in found}
+    if len(ids) == len(found) and "" not in ids:
+        return found
     kept: dict[str, Span] = {}
-    for span in sorted_by(spans, "id", "start", "end", "name", "place", "pointer"):
+    for span in sorted_by(found, "id", "start", "end", "name", "place", "pointer"):
         first = kept.setdefault(span.id or f"no id {len(kept)}", span)
         if first is span:
             continue

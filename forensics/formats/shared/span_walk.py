@@ -205,8 +205,7 @@ class TraceWalk:
         spans = [told[event.row] for event in events]
         if len(scope.lanes) > 1 or scope.key in self._awaited or not (scope.lanes or isinstance(spans[0], Turn)):
             return 0
-        turns = [one for one in spans if isinstance(one, Turn)]
-        said = {part.recorded_id for turn in turns for part in turn.message.calls}
+        said = {part.recorded_id for one in spans if isinstance(one, Turn) for part in one.message.calls}
         columns = Columns()
         for at, (event, one) in enumerate(zip(events, spans, strict=True)):
             if isinstance(one, Turn):
@@ -220,21 +219,20 @@ class TraceWalk:
         number = self.builder.run_at_once(lane, stretch)
         if number < len(stretch.says):
             return bisect_right(columns.ends, number)
-        self._told_at_once(scope, lane, events, spans)
+        self._told_at_once(scope, lane, spans)
+        for event in events:
+            self.cast.answers.pop(event.row, None)
+        for (tool, server, _, _), span in columns.tools.items():
+            self._tool_facts(span, tool, server)
         return NOWHERE
 
-    def _told_at_once(self, scope: Scope, lane: Lane, events: list[Event], spans: list[Turn | Tool]) -> None:
-        """What else follows from turns and executions, for those that come after them."""
+    def _told_at_once(self, scope: Scope, lane: Lane, spans: list[Turn | Tool]) -> None:
+        """What else follows from what was said, for those that come after it."""
         said = [one.message for one in spans if isinstance(one, Turn)]
         if said:
             self.scopes.said(scope, lane, *said)
             scope.asked_model, scope.last_turn = True, self.builder.trace.turns - 1
             scope.last_text = self.last_text = said[-1].text
-        for event, one in zip(events, spans, strict=True):
-            if isinstance(one, Turn):
-                del self.cast.answers[event.row]
-            else:
-                self._tool_facts(one.span, one.tool, self.scopes.server(event.row))
 
     def _visit(self, event: Event) -> None:
         row, role = event.row, self.cast.roles[event.row]

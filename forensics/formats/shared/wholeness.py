@@ -44,7 +44,7 @@ _IS_MARK = late(rf"\s*{_MARK}\s*", re.IGNORECASE)
 _WORTH_A_LOOK = late(rb'"(?:[*\[<(_]|(?<=\A"))')  # a text that opens as a mark does, or nothing but a text
 _ONE_OPENING = bytes(ord("*") if value in b"*[<(_" else value for value in range(256))
 _ANY_MARK = late(rb"\*{3}[a-z_ ]{1,20}\*{3}|__redacted__|[\[<](?:redacted|masked)\b", re.IGNORECASE)
-_LONGEST_MARK = 80
+LONGEST_MARK = 80
 _OPENS_MARK = (b"*", b"_", b"[", b"<", b"(", b" ", b"\\")
 _BEGINS_AS_JSON = late(r"\s*(?:\{\s*(?:[\"}]|$)|\[\s*(?:[\"\[{\]]|$))")
 
@@ -102,14 +102,14 @@ def damaged_arguments(payloads: Sequence[Payload | None]) -> list[int]:
 
 def damaged_results(payloads: Sequence[Payload | None]) -> list[int]:
     """Which of these results lost something."""
-    short = [row for row, one in enumerate(payloads) if one is not None and len(one) <= _LONGEST_MARK]
+    short = [row for row, one in enumerate(payloads) if one is not None and len(one) <= LONGEST_MARK]
     return [row for row in short if (one := payloads[row]) is not None and result_damage(one)]
 
 
 def result_damage(payload: Payload) -> str | None:
     """The code of what a result says it lost: the whole of it replaced by a redaction mark."""
     view = memoryview(payload)
-    if view.nbytes > _LONGEST_MARK or bytes(view[1:2]) not in _OPENS_MARK:
+    if view.nbytes > LONGEST_MARK or bytes(view[1:2]) not in _OPENS_MARK:
         return None
     return REDACTED if _IS_MARK.fullmatch(text_of(payload)) else None
 

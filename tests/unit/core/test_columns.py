@@ -66,6 +66,34 @@ def test_a_payload_is_not_looked_for_in_a_record_so_long_that_many_may_stand_in_
     assert payloads[0] == raw(b'"')
 
 
+@pytest.mark.parametrize("heads", [1, 20], ids=["first of its kind", "behind many that begin alike"])
+def test_payloads_that_stand_in_their_records_are_found_and_the_others_spooled(heads: int) -> None:
+    one, other = (b'"' + b"x" * 40 + end + b'"' for end in (b"one", b"other"))
+    text = b"[" + other * heads + one + b',null,"a"]' + b"\n" + other
+    places = Places(0, text)
+    line, rest = (
+        places.add(line=1, offset=0, length=text.index(b"\n")),
+        places.add(line=2, offset=text.index(b"\n") + 1),
+    )
+    payloads = Payloads(places)
+    told = [raw(one), raw(b'"elsewhere"'), None, raw(b'"a"'), raw(other), raw(b"1")]
+    payloads.add_each(told, [line, line, line, line, rest, -1], bytes([1, 0, 1, 1, 1, 1]))
+    assert list(payloads) == told
+    assert payloads.spooled == 3  # of a record that is known to have no length nothing is looked for
+    payloads.add_each([], [], b"")
+    assert len(payloads) == len(told)
+
+
+def test_a_record_that_does_not_hold_a_payload_as_it_is_told_is_not_looked_through_again() -> None:
+    places = Places(0, RECORD)
+    record = places.add(line=1, offset=0, length=len(RECORD))
+    payloads = Payloads(places)
+    told = [raw(b'"elsewhere"'), raw(b'"pg_8812"')]
+    payloads.add_each(told, [record, record], bytes([1, 1]))
+    assert list(payloads) == told
+    assert payloads.spooled == 2
+
+
 def test_several_payloads_are_told_as_each_by_itself(places: Places) -> None:
     record = places.add(line=2, offset=7, length=len(RECORD))
     payloads = Payloads(places)
