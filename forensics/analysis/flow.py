@@ -19,9 +19,9 @@ from forensics.analysis.minted import Minted
 from forensics.analysis.minting import Minting
 from forensics.analysis.newcomers import Results
 from forensics.analysis.occurrences import Occurrences
-from forensics.analysis.runs import END, all_runs, anchor_of
+from forensics.analysis.runs import all_runs, anchor_of
 from forensics.analysis.strays import Stray, Strays
-from forensics.analysis.texts import Text, encoded
+from forensics.analysis.texts import UNREAD, Text, encoded
 from forensics.core.handles import BARE, Handles
 from forensics.core.jsonvalue import raw, value_of, values_of
 from forensics.core.leaves import leaves_of
@@ -30,10 +30,12 @@ from forensics.core.trace import StepKind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from forensics.analysis.minted import NamedIn
     from forensics.analysis.minting import Pending
     from forensics.analysis.occurrences import Part
     from forensics.analysis.runs import Runs
     from forensics.core.classes import Classes
+    from forensics.core.handles import UseTold
     from forensics.core.trace import Call, Trace
     from forensics.rules.engine import RuleSet
 
@@ -76,6 +78,8 @@ class _Flow:
         self.final = _final_answers(trace)
         self.strays = Strays(trace, classified, rules, self.runs)
         self.adding = self._calls_that_add()
+        self.special = self.adding.union(self.runs.encoded)
+        self.found: list[UseTold] = []  # in the rows that are looked at
 
     def run(self) -> Flow:
         for part in self.runs.parts():
@@ -97,32 +101,33 @@ class _Flow:
 
     def _look(self, part: Part, results: Results, waiting: list[Pending]) -> None:
         """Look at those of these rows that may name a value; what waits counts from the row of its result on."""
-        kinds, payloads = self.trace.kind, self.trace.payload
-        lines = list(self._lines(part))
-        asked = [row for row, _ in lines if kinds[row] == _CALL]
-        values = dict(zip(results.rows, results.values, strict=True))
-        values.update(zip(asked, self._values(asked), strict=True))
+        special = self.special.intersection(part.rows) if self.special else ()
+        named = self.minted.named_in(part, special)
+        values = self._said(named, results)
         later = deque(waiting)
-        for row, runs in lines:
+        for row in sorted(named.others):
             while later and later[0].step < row:
                 self.minting.wait(later.popleft())
-            text = Text(row, kinds[row], payloads)
-            if row in values:
-                text.value = values[row]
-            self._uses(text, runs)
+            self._uses(self._text(row, values), named.others[row])
             if row in self.adding:
                 self._own_values(row, self.trace.calls[self.trace.call[row]])
         for pending in later:
             self.minting.wait(pending)
+        for (row, number), written in named.plainly.items():
+            self._use(self._text(row, values), number, written)
+        self.minting.handles.use_all(sorted(self.found))  # by handle and row
+        self.found.clear()
 
-    def _lines(self, part: Part) -> Iterator[tuple[int, Runs]]:
-        """The rows that are to be looked at, with those of their runs that may name a value."""
-        watched = b" ".join(filter(self.minted.watched.__contains__, part.related.split(b" ")))
-        encoded, adding = self.runs.encoded, self.adding
-        for row, line in zip(part.rows, watched.split(END), strict=True):
-            runs = line.split()
-            if runs or row in encoded or row in adding:
-                yield row, runs
+    def _said(self, named: NamedIn, results: Results) -> dict[int, object]:
+        """The values of the arguments and results that may name a value, by row."""
+        kinds, rows = self.trace.kind, {*named.others, *(row for row, _ in named.plainly)}
+        said = dict(zip(results.rows, results.values, strict=True))
+        more = [row for row in rows if kinds[row] in _STRUCTURED and row not in said]
+        said.update(zip(more, self._values(more), strict=True))
+        return said
+
+    def _text(self, row: int, values: dict[int, object]) -> Text:
+        return Text(row, self.trace.kind[row], self.trace.payload, values.get(row, UNREAD))
 
     def _uses(self, text: Text, runs: Runs) -> None:
         """The values that a text names: by its own runs, and by what is encoded in it."""
@@ -150,7 +155,7 @@ class _Flow:
     def _encoded(self, text: Text, found: dict[int, str]) -> None:
         """Values that arguments or a model text hold percent-encoded or in base64."""
         watched = self.minted.watched
-        if watched.isdisjoint(self.runs.encoded[text.row]):
+        if not any(run in watched for run in self.runs.encoded[text.row]):
             return
         for how, said in decodings(text.plain, self.runs.runs_of(text.plain)):
             decoded = text.saying(said)
@@ -172,7 +177,7 @@ class _Flow:
             written = "number" if other_type and written == "verbatim" else written
         if pointer is None and len(value) < _SHORT_NUMBER and value.isdigit():
             return
-        handles.use((number, text.row, self._role(text), written, pointer, text.kind == _RESULT))
+        self.found.append((number, text.row, self._role(text), written, pointer, text.kind == _RESULT))
 
     def _role(self, text: Text) -> str:
         return "final_answer" if text.row in self.final else _ROLES.get(text.kind, "prompt")
@@ -183,11 +188,9 @@ class _Flow:
         """The rows of calls to whose arguments the harness added; what it added is watched for."""
         calls, added = self.trace.calls, self.trace.calls.rare("added")
         for number in added:
-            self.minted.watched.update(anchor for anchor, _, _ in _added(calls[number]))
+            self.minted.look_at(*(anchor for anchor, _, _ in _added(calls[number])))
         of = self.trace.call
-        return (
-            frozenset(row for row in self.trace.rows(StepKind.TOOL_CALL) if of[row] in added) if added else frozenset()
-        )
+        return frozenset(row for row in self.trace.rows(StepKind.TOOL_CALL) if of[row] in added if added)
 
     def _own_values(self, row: int, call: Call) -> None:
         """Arguments that the harness added: values of its own, which matter when they come back."""

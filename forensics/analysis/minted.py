@@ -8,7 +8,7 @@ than one. Each value is watched for from the row on in which it became known.
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -17,15 +17,18 @@ from forensics.analysis.runs import END
 from forensics.core.handles import BARE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from forensics.analysis.occurrences import Occurrences
+    from forensics.analysis.occurrences import Occurrences, Part
+    from forensics.analysis.runs import Runs
     from forensics.analysis.texts import Text
 
 Naming = tuple[int, str]
 """The index of a value, and how it is written: verbatim, case, embedded, bare."""
 
 _BEST_FIRST = ("verbatim", "case", "embedded", BARE)
+_VERBATIM, _CASE, _EMBEDDED, _BARE = range(4)
+_NONE = -1
 
 
 class _Around(msgspec.Struct, gc=False):
@@ -39,6 +42,15 @@ class _Around(msgspec.Struct, gc=False):
     folded: dict[bytes, int]
 
 
+class NamedIn(NamedTuple):
+    """What some rows name: by row and index of the value, how it is written; and by row the runs of which that is not
+    as plain, so that they are to be asked about (`named`) in the order of the rows.
+    """
+
+    plainly: dict[tuple[int, int], str]
+    others: dict[int, Runs]
+
+
 class Minted:
     """The values minted so far by their index, with the row from behind which on each is `known`. `watched` are the
     runs that may name one, or that may once one of those is minted that are only waited for: only runs that stand in
@@ -47,10 +59,13 @@ class Minted:
     """
 
     def __init__(self, occurrences: Occurrences) -> None:
-        self.watched: set[bytes] = {END}
-        self._occurrences = occurrences
         self.known = array("i")
-        self._named: dict[bytes, list[Naming]] = {}
+        self.watched: dict[bytes, int] = {END: _NONE}  # the number of what the run names, as it was told last
+        self._index = array("i")
+        self._rank = array("b")
+        self._before = array("i")  # what the run was told before to name
+        self._anyway: set[bytes] = set()  # runs that are looked at whatever they name
+        self._occurrences = occurrences
         self._around: dict[bytes, _Around] = {}
 
     def add(self, index: int, value: bytes, anchor: bytes, step: int) -> None:
@@ -58,54 +73,84 @@ class Minted:
         if value != anchor:
             self._add_around(index, value, (anchor, *self._occurrences.other_case.get(anchor.lower(), ())))
             return
-        for run, written in self._names(anchor, step):
-            self.watched.add(run)
-            self._named.setdefault(run, []).append((index, written))
+        watched = self.watched
+        for run, rank in self._names(anchor, step):
+            self._before.append(watched.get(run, _NONE))
+            watched[run] = len(self._index)
+            self._index.append(index)
+            self._rank.append(rank)
 
     def expect(self, anchor: bytes, step: int) -> None:
         """Watch for what may name a value of a step, if it is added later."""
-        self.watched.add(anchor)
-        self.watched.update(self._occurrences.other_case.get(anchor.lower(), ()))
-        self.watched.update(run for run, _ in self._names(anchor, step))
+        others = self._occurrences.other_case.get(anchor.lower(), ())
+        self.look_at(anchor, *others, *(run for run, _ in self._names(anchor, step)))
 
-    def _names(self, anchor: bytes, step: int) -> Iterator[tuple[bytes, str]]:
+    def look_at(self, *runs: bytes) -> None:
+        """Watch for these runs, whatever they name."""
+        self._anyway.update(runs)
+        for run in runs:
+            self.watched.setdefault(run, _NONE)
+
+    def _names(self, anchor: bytes, step: int) -> list[tuple[bytes, int]]:
         """The runs that may name a value which is one run, each with how it would be written."""
         told = self._occurrences
-        if told.stands_after(anchor, step):
-            yield anchor, "verbatim"
-        for other in told.other_case.get(anchor.lower(), ()):
-            if other != anchor:
-                yield other, "case"
-        for holder in told.holders.get(anchor, ()):
-            yield holder, "embedded"
+        names = [(anchor, _VERBATIM)] if told.stands_after(anchor, step) else []
+        names += [(other, _CASE) for other in told.other_case.get(anchor.lower(), ()) if other != anchor]
+        names += [(holder, _EMBEDDED) for holder in told.holders.get(anchor, ())]
         rest = bare(anchor)
         if rest is not None and told.first.get(rest, step) > step:
-            yield rest, BARE
+            names.append((rest, _BARE))
+        return names
 
     def _add_around(self, index: int, value: bytes, anchors: tuple[bytes, ...]) -> None:
         around = self._around.get(anchors[0])
         if around is None:
             around = _Around(anchors[0].lower(), {}, {}, {})
             self._around.update((anchor, around) for anchor in anchors)
-            self.watched.update(anchors)
+            self.look_at(*anchors)
         folded = value.lower()
         around.shapes[folded.find(around.anchor), len(value)] = None
         for table, written in ((around.exact, value), (around.folded, folded)):
             if self.known[table.setdefault(written, index)] > self.known[index]:
                 table[written] = index
 
-    def named(self, run: bytes, text: Text) -> Iterator[Naming]:
+    def named_in(self, part: Part, special: Iterable[int]) -> NamedIn:
+        """What the rows of a part name; those of `special` are told with the others whatever they name."""
+        watched, before, known, index, anyway = self.watched, self._before, self.known, self._index, self._anyway
+        others: dict[int, Runs] = {row: [] for row in special}
+        hits: list[tuple[int, bytes, int]] = []
+        rows = iter(part.rows)
+        row = next(rows)
+        for run in filter(watched.__contains__, part.related.split(b" ")):
+            if run == END:
+                row = next(rows)
+            elif run in anyway or before[(at := watched[run])] != _NONE:
+                others.setdefault(row, [])
+                hits.append((row, run, _NONE))
+            elif known[index[at]] < row:
+                hits.append((row, run, at))
+        plainly: dict[tuple[int, int], str] = {}
+        for row, run, at in hits:
+            if row in others:
+                others[row].append(run)
+            else:
+                plainly.setdefault((row, index[at]), _BEST_FIRST[self._rank[at]])
+        return NamedIn(plainly, others)
+
+    def named(self, run: bytes, text: Text) -> list[Naming]:
         """The values that a run of this text names, as well as any is written."""
-        named = self._named.get(run)
-        if named is not None:
-            found = [naming for naming in named if self.known[naming[0]] < text.row]
-            if len(found) > 1:
-                best = min((written for _, written in found), key=_BEST_FIRST.index)
-                found = [naming for naming in found if naming[1] == best]
-            yield from found
-        around = self._around.get(run)
-        if around is not None:
-            yield from self._standing_around(around, text)
+        at = self.watched.get(run, _NONE)
+        best, found = len(_BEST_FIRST), list[int]()
+        while at != _NONE:
+            index, rank = self._index[at], self._rank[at]
+            if rank <= best and self.known[index] < text.row:
+                found = [*found, index] if rank == best else [index]
+                best = rank
+            at = self._before[at]
+        names = [(index, _BEST_FIRST[best]) for index in found]
+        if run in self._around:
+            names += self._standing_around(self._around[run], text)
+        return names
 
     def _standing_around(self, around: _Around, text: Text) -> Iterator[Naming]:
         """The values that stand around an anchor in a text."""

@@ -15,7 +15,7 @@ from array import array
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from forensics.analysis.newcomers import LONGEST_VALUE, WAITS, Brought, Newcomers, may_be_value
+from forensics.analysis.newcomers import LONGEST_VALUE, WAITS, Newcomers, may_be_value
 from forensics.analysis.runs import anchor_of
 from forensics.analysis.texts import encoded
 from forensics.analysis.written_times import holds_time
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from forensics.analysis.minted import Minted
-    from forensics.analysis.newcomers import Results
+    from forensics.analysis.newcomers import Brought, Results
     from forensics.analysis.occurrences import Occurrences
     from forensics.analysis.texts import Text
     from forensics.core.classes import Classes
@@ -91,7 +91,7 @@ class Minting:
         for row, runs in new.running():
             if row not in alone:
                 self._found += [one for place, run in enumerate(runs, _BEHIND) if (one := self._loose(row, place, run))]
-        found = [one for one in new.found if one.step not in alone] if alone else new.found
+        found = [one for one in new.found if one[0] not in alone] if alone else new.found
         found += self._found
         self._found = []
         found.sort()
@@ -186,7 +186,7 @@ class Minting:
         above, token, key, number = leaf
         anchor = str(number).encode()
         if self._is_named(key) and anchor not in taken and self.is_new(anchor, row):
-            self._bring(Brought(row, place, str(number), "number", pointer_of(above, token), anchor))
+            self._bring((row, place, str(number), "number", pointer_of(above, token), anchor))
         taken.add(anchor)
 
     def _opaque(self, row: int, place: int, leaf: Leaf, taken: set[bytes]) -> None:
@@ -207,14 +207,14 @@ class Minting:
         kind = self._rules.handle_kind(value, key)
         taken.update(parts if kind is not None else (anchor,))
         if kind is not None or (_DIGIT(anchor) and self._runs.stands_after(anchor, row)):
-            self._bring(Brought(row, place, value, kind or WAITS, pointer_of(above, token), anchor))
+            self._bring((row, place, value, kind or WAITS, pointer_of(above, token), anchor))
 
     def _bring(self, told: Brought | None) -> None:
         if told is None:
             return
         self._found.append(told)
-        step, anchor = told.step, told.anchor
-        if told.kind == WAITS or self._known_kind(self._trace.call[step], told.value, told.kind) is None:
+        step, _, value, kind, _, anchor = told
+        if kind == WAITS or self._known_kind(self._trace.call[step], value, kind) is None:
             return
         stands = self._first.get(anchor, step if anchor in self._here else _LAST)
         if stands > step:  # as part of a longer run here, or told otherwise
@@ -230,8 +230,8 @@ class Minting:
         value = token.decode("ascii")
         kind = None if value.isdigit() else self._rules.handle_kind(value, None)
         if kind in (None, "number", _CLOCK):
-            return Brought(row, place, value, WAITS, "", token) if self._runs.stands_after(token, row) else None
-        return Brought(row, place, value, kind, "", token)
+            return (row, place, value, WAITS, "", token) if self._runs.stands_after(token, row) else None
+        return row, place, value, kind, "", token
 
     # values that wait ------------------------------------------------------------------------------------------------
 

@@ -41,15 +41,8 @@ class Results(NamedTuple):
     lines: Sequence[bytes]
 
 
-class Brought(NamedTuple):
-    """A value that a result brought, by its step; `place` orders those of one result."""
-
-    step: int
-    place: int
-    value: str
-    kind: str
-    pointer: str
-    anchor: bytes
+Brought = tuple[int, int, str, str, str, bytes]
+"""A value that a result brought: step, place (it orders those of one result), value, kind, pointer, anchor."""
 
 
 def may_be_value(*, small: bool, names_id: bool) -> Callable[[str], object]:
@@ -93,8 +86,9 @@ class Newcomers:
         anchors = [b"%d" % number for number in column.items]
         new = [pair for pair in zip(column.rows, anchors, strict=True) if first(pair[1], pair[0]) >= pair[0]]
         if names_id:
+            pointer = column.pointer
             self.found += [
-                Brought(row, place, anchor.decode(), "number", column.pointer, anchor)
+                (row, place, anchor.decode(), "number", pointer, anchor)
                 for row, anchor in new
                 if self._is_new(row, anchor) and anchor not in self.taken
             ]
@@ -164,9 +158,9 @@ class Newcomers:
                 parts = (anchor,) if kind is None else self._told.runs_of(told)
                 self.taken.update(part for part in parts if first.get(part, row) == row)
             if kind is not None:
-                self.found.append(Brought(row, place, text, kind, pointer, anchor))
+                self.found.append((row, place, text, kind, pointer, anchor))
             elif stands_after(anchor, row) and _DIGIT(anchor):
-                self.found.append(Brought(row, place, text, WAITS, pointer, anchor))
+                self.found.append((row, place, text, WAITS, pointer, anchor))
 
     # running text ----------------------------------------------------------------------------------------------------
 

@@ -6,25 +6,29 @@ from typing import TYPE_CHECKING, Any
 
 from forensics.analysis.runs import plain_bytes
 from forensics.core.jsonvalue import value_of
-from forensics.core.leaves import Leaf, Token, is_flat, leaves_of, pointer_of
+from forensics.core.leaves import Leaf, leaves_of, pointer_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from forensics.core.payloads import Payloads
 
-_UNREAD = object()
+_NOWHERE, _OPENS = -1, -2
+UNREAD = object()
+"""Instead of a value: it is not known yet."""
 
 
 class Text:
-    """The payload of a row, with the kind of its step (a number of StepKind)."""
+    """The payload of a row, with the kind of its step (a number of StepKind); `value` where it is known already."""
 
     __slots__ = ("_leaves", "_payloads", "_plain", "_value", "kind", "row")
 
-    def __init__(self, row: int, kind: int, payloads: Payloads) -> None:
+    def __init__(self, row: int, kind: int, payloads: Payloads, value: Any = UNREAD) -> None:
         self.row = row
         self.kind = kind
         self._payloads = payloads
         self._plain: bytes | None = None
-        self._value: Any = _UNREAD
+        self._value = value
         self._leaves: list[Leaf] | None = None
 
     @property
@@ -36,22 +40,17 @@ class Text:
 
     def saying(self, said: bytes) -> Text:
         """The text as it is with something else to say: what is encoded in it."""
-        other = Text(self.row, self.kind, self._payloads)
+        other = Text(self.row, self.kind, self._payloads, None)
         other._plain = said
-        other.value = None
         return other
 
     @property
     def value(self) -> Any:
-        """The value that the payload is or, as a text, holds. Whoever knows it already may say so."""
-        if self._value is _UNREAD:
+        """The value that the payload is or, as a text, holds."""
+        if self._value is UNREAD:
             payload = self._payloads[self.row]
             self._value = None if payload is None else value_of(payload)
         return self._value
-
-    @value.setter
-    def value(self, known: object) -> None:
-        self._value = known
 
     @property
     def leaves(self) -> list[Leaf]:
@@ -64,18 +63,37 @@ class Text:
         """Where a value stands among the leaves, as a JSON Pointer, and whether it changed between text and number on
         the way here. A leaf that is the value comes before one that holds it.
         """
-        scalars = (("", *entry) for entry in self.value.items()) if is_flat(self.value) else map(_placed, self.leaves)
-        holding = None
-        for above, token, item in scalars:
-            if item == wanted or (type(item) is int and str(item) == wanted):
-                return pointer_of(above, token), isinstance(item, int) is not is_number
-            if holding is None and isinstance(item, str) and wanted in item:
-                holding = pointer_of(above, token)
-        return holding, False
+        value = self.value
+        if type(value) is dict:
+            at, item = _find(value.values(), wanted)
+            if at != _OPENS:
+                return None if at < 0 else pointer_of("", list(value)[at]), _differs(item, is_number=is_number)
+        at, item = _find([leaf[3] for leaf in self.leaves], wanted)
+        return None if at < 0 else pointer_of(*self.leaves[at][:2]), _differs(item, is_number=is_number)
 
 
-def _placed(leaf: Leaf) -> tuple[str | None, Token, str | int]:
-    return leaf[0], leaf[1], leaf[3]
+def _find(items: Iterable[object], wanted: str) -> tuple[int, object]:
+    """Which of these items is a value, with the item; else which one holds it first, with None; else _NOWHERE, or
+    _OPENS where an object or array stands in between.
+    """
+    holding = _NOWHERE
+    for at, item in enumerate(items):
+        if type(item) is str:
+            if item == wanted:
+                return at, item
+            if holding < 0 and wanted in item:
+                holding = at
+        elif type(item) is int:
+            if str(item) == wanted:
+                return at, item
+        elif isinstance(item, (dict, list)):
+            return _OPENS, None
+    return holding, None
+
+
+def _differs(item: object, *, is_number: bool) -> bool:
+    """Whether a value that an item is was a number and is a text now, or the other way round."""
+    return item is not None and isinstance(item, int) is not is_number
 
 
 def encoded(value: str) -> bytes:

@@ -17,7 +17,6 @@ REFERENCE = "reference"
 BRANCH = "branch"
 BARE = "bare"
 """How a value is written of which only what follows its prefix stands there: that it is meant is inferred."""
-_AT_ONCE = 256  # uses that are parted into columns
 
 
 class Use(msgspec.Struct, frozen=True, gc=False):
@@ -111,9 +110,10 @@ class Handles(Sequence[Handle]):
             self._pointer.extend(self._pointers.add_all(pointers))
         return range(first, len(self))
 
-    def use(self, told: UseTold) -> None:
-        """Add a use to the handle that it names."""
-        self._uses.add(told)
+    def use_all(self, told: Sequence[UseTold]) -> None:
+        """Add uses to the handles that they name."""
+        if told:
+            self._uses.add_all(told)
 
     def value(self, number: int) -> tuple[str, str]:
         """The value of the handle of that number, and its kind."""
@@ -214,7 +214,6 @@ class _Uses:
     """The uses of all handles, in the order in which they were found and, once closed, by handle."""
 
     def __init__(self) -> None:
-        self._latest: list[UseTold] = []  # not in the columns yet
         self._words = Strings()
         self._pointers = Strings()
         self._handle = array("i")
@@ -226,27 +225,17 @@ class _Uses:
         self._begin = array("i")
         self._sorted = array("i")
 
-    def add(self, told: UseTold) -> None:
-        if len(self._latest) >= _AT_ONCE:
-            self._part()
-        self._latest.append(told)
-
-    def _part(self) -> None:
-        """Part the latest uses into columns."""
-        if not self._latest:
-            return
-        handles, steps, roles, written, pointers, echoes = zip(*self._latest, strict=True)
+    def add_all(self, told: Sequence[UseTold]) -> None:
+        handles, steps, roles, written, pointers, echoes = zip(*told, strict=True)
         self._handle.extend(handles)
         self._step.extend(steps)
         self._role.extend(self._words.add_all(roles))
         self._written.extend(self._words.add_all(written))
         self._pointer.extend(NOWHERE if one is None else self._pointers.add(one) for one in pointers)
         self._echo += bytes(echoes)
-        self._latest.clear()
 
     def close(self, handles: int) -> None:
         """Sort them by handle: each in the order in which they were found."""
-        self._part()
         self._begin, self._sorted = _sorted_by(self._handle, handles)
 
     def any(self, handle: int) -> bool:

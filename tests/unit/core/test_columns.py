@@ -248,9 +248,9 @@ def test_handles_stand_in_the_order_of_their_steps_with_their_uses() -> None:
     late, first, other = handles.add_all([
         ("b-2", "id", 1, 9, "/b"), ("a-1", "uuid", 0, 4, "/a"), ("c", REFERENCE, 0, 4, "")
     ])  # fmt: skip
-    handles.use((late, 12, "prompt", "verbatim", None, False))
-    handles.use((first, 6, "argument", "case", "/x", False))
-    handles.use((late, 11, "argument", "number", "/y", True))
+    handles.use_all([(late, 12, "prompt", "verbatim", None, False), (first, 6, "argument", "case", "/x", False)])
+    handles.use_all([])
+    handles.use_all([(late, 11, "argument", "number", "/y", True)])
     assert handles.value(other) == ("c", REFERENCE)
     handles.close()
     branch = Use(5, "branch", "verbatim")
