@@ -335,12 +335,13 @@ class TraceBuilder(ExecutionBuilder):
     def _duplicate_ids(self) -> None:
         calls = self.trace.calls
         again = calls.rare("again_of")
+        ids = calls.recorded_ids(range(len(calls)))
         told = [row for row in calls.with_an_id() if row not in again]
-        ids = Counter(map(calls.recorded_id, told))
+        counts = Counter(ids[row] for row in told) if len(set(ids)) < len(ids) else {}
         steps: dict[str | None, list[int]] = {}
-        for row in told if len(ids) < len(told) else ():
-            if ids[calls.recorded_id(row)] > 1:
-                steps.setdefault(calls.recorded_id(row), []).append(self._call(row).step)
+        for row in told if counts else ():
+            if counts[ids[row]] > 1:
+                steps.setdefault(ids[row], []).append(self._call(row).step)
         for recorded_id, held in steps.items():
             message = f"the call id {one_line(recorded_id or '', 60)} names {len(held)} different calls"
             self.note(finding("duplicate_call_id", message, steps=tuple(held)))

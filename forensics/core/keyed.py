@@ -56,14 +56,16 @@ class Keyed(NamedTuple):
 def keyed(values: list[Any]) -> Keyed:
     """These values by their keys."""
     types = set(map(type, values))
-    if types == {dict}:
-        keys = list(map(tuple, values))
-        if len(set(keys)) == 1:
-            return Keyed(values, [Group(keys[0], range(len(values)), values)])
-    elif dict not in types:
+    if dict not in types:
         return Keyed(values, [])
+    keys = map(tuple, values) if len(types) == 1 else (tuple(one) if type(one) is dict else None for one in values)
     places: dict[Keys, list[int]] = {}
-    for at, value in enumerate(values):
-        if type(value) is dict:
-            places.setdefault(tuple(value), []).append(at)
-    return Keyed(values, [Group(keys, some, [values[at] for at in some]) for keys, some in places.items()])
+    for at, own in enumerate(keys):
+        if own is not None:
+            if own in places:
+                places[own].append(at)
+            else:
+                places[own] = [at]
+    if len(places) == 1 and len(types) == 1:
+        return Keyed(values, [Group(next(iter(places)), range(len(values)), values)])
+    return Keyed(values, [Group(own, some, [values[at] for at in some]) for own, some in places.items()])

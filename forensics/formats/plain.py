@@ -42,7 +42,7 @@ from forensics.formats.shared.plain_records import (
     may_be_calls,
 )
 from forensics.formats.shared.plain_shapes import Shapes
-from forensics.formats.shared.plain_stretches import Records, read_at_once
+from forensics.formats.shared.plain_stretches import read_at_once, records_of
 from forensics.formats.shared.wholeness import (
     UNSETTLED,
     arguments_damage,
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from forensics.formats.shared.line_fields import Block
     from forensics.formats.shared.lines import Line, Span
     from forensics.formats.shared.messages.answers import Answer
+    from forensics.formats.shared.plain_stretches import Records
     from forensics.formats.shared.reader import Look
     from forensics.formats.shared.source import Source
 
@@ -117,8 +118,7 @@ class _Log:
         for span, fields, place in zip(block.spans(), block.mixed, places, strict=False):
             self.line(source, span, fields, place)
         if block.fields:
-            shapes = self.shapes.of(block.fields)
-            self.records(Records(shapes, block.fields, block.texts, block.starts, places, block.is_compact))
+            self.records(records_of(block, places, self.shapes))
 
     def records(self, records: Records) -> None:
         """Tell records that follow each other: what is usual among them at once."""

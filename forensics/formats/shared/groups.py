@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import add
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -9,12 +11,13 @@ import msgspec
 from forensics.formats.shared.fields import Fields, text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from forensics.core.trace import Payload
 
 Names = tuple[str, ...]
 """Fields of one role, of which the first that says something counts."""
+
+Alike = tuple[Sequence[int], "Group"]
+"""Records with the same keys, and where they stand among others."""
 
 _NULL = msgspec.Raw(b"null")
 _write = msgspec.json.Encoder().encode
@@ -34,6 +37,10 @@ class Group:
         """That field of each record."""
         return self._columns[name]
 
+    def some(self, rows: Sequence[int]) -> Group:
+        """These of them."""
+        return Group([self.records[row] for row in rows])
+
     def has(self, name: str) -> bool:
         """Whether they have that field."""
         return name in self._columns
@@ -42,21 +49,21 @@ class Group:
         """Where in its record that field of each stands, where nothing is written between the fields but commas."""
         keys = self._keys[: self._keys.index(name)]
         written = len("{") + sum(len(_write(key)) + len(":") for key in (*keys, name)) + len(",") * len(keys)
-        return [written + before for before in self._before(keys)]
+        return list(map(written.__add__, self._before(keys)))
 
     def sizes(self) -> list[int]:
         """How long each record is, where nothing is written between the fields but commas."""
         keys = self._keys
         around = len("{}") + sum(len(_write(key)) + len(":") for key in keys) + max(len(keys) - 1, 0) * len(",")
-        return [around + before for before in self._before(keys)]
+        return list(map(around.__add__, self._before(keys)))
 
     def _before(self, keys: Names) -> list[int]:
         """How long these fields of each record are together, which are its first ones."""
         found = self._together.get(keys)
         if found is None:
             *others, last = keys
-            pairs = zip(self._before(tuple(others)), self._columns[last], strict=True)
-            found = self._together[keys] = [before + len(one) for before, one in pairs]
+            before = self._before(tuple(others))
+            found = self._together[keys] = list(map(add, before, map(len, self._columns[last])))
         return found
 
     def payloads(self, names: Names) -> Sequence[Payload | None]:

@@ -1,9 +1,9 @@
 """Which fields has each line? Blocks of lines are decoded at once where that provably says what line by line would.
 
 The decoder takes objects that follow each other, wherever their lines end. So a block is taken as it was decoded only
-where each of its line ends stands between two objects, and where what was decoded is the block itself, written again,
-or has as many quotes: then each object stands on its line and no key stands twice in it. The payloads of a block are
-views into its bytes, which for a log of many lines saves hundreds of bytes a line.
+where each of its line ends stands between two objects, and where what was decoded is as long as the block, or has as
+many quotes when it is written again: then each object stands on its line and no key stands twice in it. The payloads of
+a block are views into its bytes, which for a log of many lines saves hundreds of bytes a line.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, chain, islice, repeat
 from operator import add, sub
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import msgspec
 
+from forensics.core.keyed import keyed
 from forensics.core.limits import limits
 from forensics.formats.shared.fields import Fields
+from forensics.formats.shared.groups import Alike, Group
 from forensics.formats.shared.lines import Span, plain_start, spans_between
 
 if TYPE_CHECKING:
@@ -34,19 +36,47 @@ _write_lines = msgspec.json.Encoder().encode_lines
 _write = msgspec.json.Encoder().encode
 
 
+class LineTexts(Sequence[bytes]):
+    """The bytes of lines that stand in one text, each taken out of it when it is asked for."""
+
+    def __init__(self, text: bytes, begins: list[int], lengths: list[int]) -> None:
+        self._text = text
+        self._begins = begins
+        self._lengths = lengths
+
+    def __len__(self) -> int:
+        return len(self._begins)
+
+    @overload
+    def __getitem__(self, at: int) -> bytes: ...
+    @overload
+    def __getitem__(self, at: slice) -> LineTexts: ...
+    def __getitem__(self, at: int | slice) -> bytes | LineTexts:
+        if isinstance(at, slice):
+            return LineTexts(self._text, self._begins[at], self._lengths[at])
+        begin = self._begins[at]
+        return self._text[begin : begin + self._lengths[at]]
+
+    def __iter__(self) -> Iterator[bytes]:
+        text = self._text
+        return (text[begin : begin + length] for begin, length in zip(self._begins, self._lengths, strict=True))
+
+
 class Block(msgspec.Struct, frozen=True, gc=False):
     """Lines that follow each other, blank ones left out: their numbers, where each begins, and its length.
 
     `fields` are those of each where every line is an object that says each key once; then `texts` are the bytes of
-    each, `whole` those of all, and `is_compact` says that these are the fields written without a blank between them.
-    `mixed` are the fields of each in any other block; None for a line that has to be looked at by itself.
+    each, `alike` groups them by their keys, `whole` are those of all, and `is_compact` says that these are the fields
+    written without a blank between them. `mixed` are the fields of each in any other block; None for a line that has to
+    be looked at by itself.
     """
 
     numbers: Sequence[int]
     starts: list[int]
     lengths: list[int]
     fields: list[Fields] = []
-    texts: list[bytes] = []
+    texts: Sequence[bytes] = ()
+    alike: list[Alike] = []
     whole: bytes = b""
     is_compact: bool = False
     mixed: Sequence[Fields | None] = ()
@@ -101,22 +131,54 @@ def _whole(text: bytes, start: int, number: int) -> Block | None:
     first = text.find(b"\n")
     if 0 < first < len(text) - 1 and text[first - 1 : first + 2] != b"}\n{":
         return None  # as where all lines end in two characters, or blank ones stand between
-    texts = text.split(b"\n")
-    if not texts[-1]:
-        texts.pop()
     try:
         found = _lines(text)
-        written = _write_lines(found)
+        alike = [(one.places, Group(one.objects)) for one in keyed(found).groups]
+        lengths, is_compact = _compact_lengths(text, alike, len(found)), True
+        if lengths is None:
+            lengths, is_compact = _lengths_apart(text, found), False
     except (msgspec.DecodeError, UnicodeDecodeError, UnicodeEncodeError, RecursionError):
         return None
-    if len(found) != len(texts):
+    if lengths is None:
         return None
-    is_compact = written == text or written == text + b"\n"
-    if not is_compact and not (_stands_apart(text, len(texts)) and _has_all_quotes(text, written, found)):
+    begins = list(accumulate(map(_AND_ITS_END, lengths), initial=0))[:-1]
+    numbers, starts = range(number, number + len(found)), list(map(start.__add__, begins))
+    return Block(numbers, starts, lengths, found, LineTexts(text, begins, lengths), alike, text, is_compact)
+
+
+_AND_ITS_END = len(b"\n").__add__
+
+
+def _compact_lengths(text: bytes, alike: list[Alike], count: int) -> list[int] | None:
+    """How long the line of each of so many objects is, where the text is nothing but them, each written without a blank
+    and with each key once, and each on a line of its own; else None.
+
+    No object can be written shorter than so: a blank, a key that stands twice, one spelled with escapes make it longer.
+    So each is written so where lines of these lengths make up the text, and a line end stands where each is to end. For
+    one that were longer would move what follows behind the ends that are looked at, which fall into objects then, and
+    only objects without a line end between them could make up for it: at last the end that is looked at would be the
+    bracket that closes one.
+    """
+    lengths = [0] * count
+    for places, group in alike:
+        for at, length in zip(places, group.sizes(), strict=True):
+            lengths[at] = length
+    ends = list(accumulate(map(_AND_ITS_END, lengths), initial=-1))[1:]
+    if not ends or len(text) not in (ends[-1], ends[-1] + 1):
         return None
-    lengths = list(map(len, texts))
-    starts = list(accumulate([length + 1 for length in lengths], initial=start))[:-1]
-    return Block(range(number, number + len(texts)), starts, lengths, found, texts, text, is_compact)
+    looked_at = ends if len(text) > ends[-1] else ends[:-1]
+    return lengths if set(map(text.__getitem__, looked_at)) <= _LINE_END else None
+
+
+_LINE_END = frozenset(b"\n")
+
+
+def _lengths_apart(text: bytes, found: list[Fields]) -> list[int] | None:
+    """How long the line of each of these objects is, where each stands on one and says each key once; else None."""
+    texts = text.removesuffix(b"\n").split(b"\n")
+    if len(found) == len(texts) and _stands_apart(text, len(texts)) and _has_all_quotes(text, found):
+        return list(map(len, texts))
+    return None
 
 
 def _stands_apart(text: bytes, lines: int) -> bool:
@@ -124,10 +186,11 @@ def _stands_apart(text: bytes, lines: int) -> bool:
     return text.startswith(b"{") and text.endswith((b"}", b"}\n")) and text.count(b"}\n{") == lines - 1
 
 
-def _has_all_quotes(text: bytes, written: bytes, found: list[Fields]) -> bool:
+def _has_all_quotes(text: bytes, found: list[Fields]) -> bool:
     """Whether no member was dropped: each has quotes, and none is written with more than it had unless its key holds
     one.
     """
+    written = _write_lines(found)
     return text.count(b'"') == written.count(b'"') and not any('"' in key for key in set(chain.from_iterable(found)))
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from forensics.core.trace import Outcome, StepKind
 from forensics.core.tuples import outcome_said
-from forensics.formats.shared.groups import Group, Names
+from forensics.formats.shared.groups import Alike, Group, Names
 from forensics.formats.shared.plain_records import (
     LONGEST_TYPE,
     STEP_KINDS,
@@ -29,13 +29,12 @@ from forensics.formats.shared.plain_records import (
 from forensics.formats.shared.wholeness import damaged_arguments, damaged_results
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from forensics.core.trace import Payload
     from forensics.formats.shared.fields import Fields
 
 _SHAPES = 4096
-_ABSENT = msgspec.Raw(b"")
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):
@@ -171,6 +170,18 @@ def _shape(kind: str, plan: Plan) -> Shape:
     return Shape(parts, _ASKS[kind], plan) if parts else BY_ITSELF
 
 
+def _by_kind(group: Group) -> dict[tuple[bytes, bytes], list[int]]:
+    """Which of the records have each type and kind."""
+    told = [
+        map(bytes, group.column(name)) if group.has(name) else repeat(b"", len(group.records))
+        for name in ("type", "kind")
+    ]
+    found: dict[tuple[bytes, bytes], list[int]] = {}
+    for row, kind in enumerate(zip(*told, strict=True)):
+        found.setdefault(kind, []).append(row)
+    return found
+
+
 class Shapes:
     """The shapes of a log's records, of which it has a handful."""
 
@@ -178,12 +189,19 @@ class Shapes:
         self._plans = plans
         self._known: dict[tuple[tuple[str, ...], bytes, bytes], Shape] = {}
 
-    def of(self, records: Sequence[Fields]) -> list[Shape]:
-        """The shape of each record."""
-        types, kinds = (map(dict.get, records, repeat(name), repeat(_ABSENT)) for name in ("type", "kind"))
-        keys = list(zip(map(tuple, records), map(bytes, types), map(bytes, kinds), strict=True))
-        known = map(self._known.get, keys)
-        return [shape or self._learn(key, one) for shape, key, one in zip(known, keys, records, strict=True)]
+    def of(self, alike: Iterable[Alike]) -> dict[Shape, Alike]:
+        """These records by their shapes, but those that are told by themselves."""
+        found: dict[Shape, Alike] = {}
+        for places, group in alike:
+            for kind, rows in _by_kind(group).items():
+                key = (tuple(group.records[0]), *kind)
+                shape = self._known.get(key) or self._learn(key, group.records[rows[0]])
+                if len(rows) == len(places):
+                    found[shape] = places, group
+                elif shape is not BY_ITSELF:
+                    found[shape] = [places[row] for row in rows], group.some(rows)
+        found.pop(BY_ITSELF, None)
+        return found
 
     def _learn(self, key: tuple[tuple[str, ...], bytes, bytes], record: Fields) -> Shape:
         names, *told = key

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, groupby
-from operator import itemgetter
+from operator import add, itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -16,7 +16,7 @@ from forensics.core.stretches import Stretch
 from forensics.core.times import all_nanoseconds
 from forensics.core.trace import NOWHERE, Outcome
 from forensics.formats.shared.fields import Fields, text
-from forensics.formats.shared.groups import Group
+from forensics.formats.shared.groups import Alike, Group
 from forensics.formats.shared.plain_records import ONLY_TRACE
 from forensics.formats.shared.plain_shapes import BY_ITSELF, Part, Shape
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from forensics.core.trace import Payload
+    from forensics.formats.shared.line_fields import Block
+    from forensics.formats.shared.plain_shapes import Shapes
 
 _T = TypeVar("_T")
 
@@ -35,11 +37,11 @@ class Records(msgspec.Struct, gc=False):
 
     shapes: list[Shape]
     fields: list[Fields]
-    texts: list[bytes]
+    texts: Sequence[bytes]
     offsets: list[int]
     places: Sequence[int]
     are_compact: bool
-    _groups: dict[Shape, tuple[list[int], Group]] | None = None
+    _groups: dict[Shape, Alike] | None = None
 
     def parted(self) -> Iterator[tuple[str | None, Records]]:
         """Parts of them: each with the trace of its records, or None where each is told by itself. Between two of the
@@ -60,7 +62,7 @@ class Records(msgspec.Struct, gc=False):
             else:
                 yield None, self.some(rows)
 
-    def groups(self) -> dict[Shape, tuple[list[int], Group]]:
+    def groups(self) -> dict[Shape, Alike]:
         """Those of each usual shape, and which they are."""
         if self._groups is None:
             rows = _by_value(range(len(self.shapes)), self.shapes)
@@ -95,6 +97,16 @@ class Records(msgspec.Struct, gc=False):
         return text(self.fields[0], *self.shapes[0].plan["agent"])
 
 
+def records_of(block: Block, places: Sequence[int], known: Shapes) -> Records:
+    """The records of a block of lines, which stand at these places."""
+    groups = known.of(block.alike)
+    shapes = [BY_ITSELF] * len(block.fields)
+    for shape, (rows, _) in groups.items():
+        for row in rows:
+            shapes[row] = shape
+    return Records(shapes, block.fields, block.texts, block.starts, places, block.is_compact, groups)
+
+
 def _by_value(rows: Iterable[int], values: Sequence[_T]) -> dict[_T, list[int]]:
     """The rows of each value, in the order in which they come first."""
     found: dict[_T, list[int]] = {}
@@ -123,7 +135,7 @@ class _Columns:
         self._offsets: list[int] = []
         self._lengths: list[int] = []
 
-    def fill(self, shape: Shape, group: Group, at: list[int]) -> None:
+    def fill(self, shape: Shape, group: Group, at: Sequence[int]) -> None:
         """Fill in the steps of a group of records, which stand at these positions."""
         times, places, outcomes = _times(shape, group), self._records.places, shape.outcomes(group)
         for nth, part in enumerate(shape.parts):
@@ -139,12 +151,12 @@ class _Columns:
             self._offsets += self._where(group, part, payloads, at)
             self._lengths += [0 if payload is None else len(payload) for payload in payloads]
 
-    def _where(self, group: Group, part: Part, payloads: Sequence[Payload | None], at: list[int]) -> list[int]:
+    def _where(self, group: Group, part: Part, payloads: Sequence[Payload | None], at: Sequence[int]) -> list[int]:
         """Where payloads stand in the evidence: equal bytes in the record are the payload, whichever were meant."""
         records = self._records
         starts = [records.offsets[row] for row in at]
         if records.are_compact and part.says and payloads is group.column(part.says[0]):
-            return [start + before for start, before in zip(starts, group.positions(part.says[0]), strict=True)]
+            return list(map(add, starts, group.positions(part.says[0])))
         told = zip(payloads, starts, [records.texts[row] for row in at], strict=True)
         return [NOWHERE if payload is None else start + text.find(payload) for payload, start, text in told]
 
