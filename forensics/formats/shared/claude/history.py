@@ -5,9 +5,7 @@ A resumed session writes its history again, with the same ids (FORMATS section 6
 
 from __future__ import annotations
 
-from array import array
 from hashlib import blake2b
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -26,30 +24,21 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 _DIGEST = 16
-_NAMELESS = frozenset({""})
-_LOOKED_AT = -1  # instead of where it is kept what stands under a name
-_KEPT = 3  # numbers of a record that was told at once: its kind, and the offset and the length of its content
+_LOOKED_AT = -1  # instead of an offset
+
+
+Name = tuple[str, str, int]
+"""By what a record is known without its content: its `uuid` or what it is a piece of, its kind, and how many bytes its
+content has.
+"""
 
 
 class Said(msgspec.Struct, frozen=True, gc=False):
-    """What a record is known by: its kind, its `uuid` and what it is a piece of ("": not said, or it says nothing), and
-    where in the evidence its content stands, as offset and length.
-    """
+    """What a record is known by: its `uuid` ("": it has none), its names, and where in the evidence its content is."""
 
-    kind: str
     uuid: str
-    owner: str
+    names: tuple[Name, ...]
     offset: int
-    length: int
-
-    @property
-    def names(self) -> set[str]:
-        """Under which names it stands."""
-        return {self.uuid, self.owner} - _NAMELESS
-
-    def key(self, name: str, text: memoryview) -> bytes:
-        """What it is known by under one of its names."""
-        return _key(self.kind, name, bytes(text[self.offset : self.offset + self.length]))
 
 
 class Again:
@@ -64,46 +53,46 @@ class Again:
         self.places: list[Locator] = []
         self.count = 0
         self._text = text
-        self._named: dict[str, int] = {}
-        self._kinds: dict[str, int] = {}
-        self._kept = array("q")
+        self._named: dict[Name, int] = {}
 
     def is_again(self, record: Record, waits: Callable[[str], bool]) -> bool:
         """Whether this record was told. A result that a waiting call's id names answers that call, whatever it says."""
         content = record.content
         said = b"" if content is None else bytes(content)
-        names = _names(record)
+        names = [(name, record.kind, len(said)) for name in _names(record)]
         for name in names:
             self._look_at(name)
-        keys = [_key(record.kind, name, said) for name in names]
+        keys = [_key(name, said) for name in names]
         told = any(key in self.seen for key in keys)
         self.seen.update(keys)
         return told and not any(waits(call_id) for call_id in answered(record))
 
-    def _look_at(self, name: str) -> None:
+    def _look_at(self, name: Name) -> None:
         """Look at the content of the record that was told at once under a name, if that was not done yet."""
-        at = self._named.get(name, _LOOKED_AT)
-        if at != _LOOKED_AT:
-            kind, offset, length = self._kept[at : at + _KEPT]
-            self.seen.add(Said(tuple(self._kinds)[kind], "", "", offset, length).key(name, self._text))
+        offset = self._named.get(name, _LOOKED_AT)
+        if offset != _LOOKED_AT:
+            self.seen.add(self._key_at(name, offset))
         self._named[name] = _LOOKED_AT
+
+    def _key_at(self, name: Name, offset: int) -> bytes:
+        return _key(name, bytes(self._text[offset : offset + name[-1]]))
 
     def new_ones(self, records: Sequence[Said]) -> int:
         """How many of these records, which follow each other, stand before the first that was told."""
         if self._are_named_anew(records):
             return len(records)
-        here: dict[str, Said] = {}
+        here: dict[Name, int] = {}
         keys: set[bytes] = set()
         for count, said in enumerate(records):
             for name in said.names:
                 before = here.get(name)
                 if before is None and name not in self._named:
-                    here[name] = said
+                    here[name] = said.offset
                     continue
                 if before is not None:
-                    keys.add(before.key(name, self._text))
+                    keys.add(self._key_at(name, before))
                 self._look_at(name)
-                key = said.key(name, self._text)
+                key = self._key_at(name, said.offset)
                 if key in keys or key in self.seen:
                     return count
                 keys.add(key)
@@ -111,24 +100,21 @@ class Again:
 
     def _are_named_anew(self, records: Sequence[Said]) -> bool:
         """Whether no other record stands under one of their names."""
-        names = [name for said in records for name in (said.uuid, said.owner) if name]
+        names = [name for said in records for name in said.names]
         return len(set(names)) == len(names) and self._named.keys().isdisjoint(names)
 
     def take_all(self, records: Sequence[Said]) -> None:
         """Take records that were not told before."""
-        kinds, begin = self._kinds, len(self._kept)
-        told = [(kinds.setdefault(said.kind, len(kinds)), said.offset, said.length) for said in records]
-        self._kept.extend(array("q", list(chain.from_iterable(told))))
-        for at, said in zip(range(begin, len(self._kept), _KEPT), records, strict=True):
-            self._name(at, said)
-
-    def _name(self, at: int, said: Said) -> None:
-        """Note a record, which is kept there, under its names."""
-        named = self._named
-        for name in (said.uuid, said.owner):
-            if name and named.setdefault(name, at) != at:
-                self._look_at(name)
-                self.seen.add(said.key(name, self._text))
+        if self._are_named_anew(records):
+            self._named.update((name, said.offset) for said in records for name in said.names)
+            return
+        for said in records:
+            for name in said.names:
+                if name in self._named:
+                    self._look_at(name)
+                    self.seen.add(self._key_at(name, said.offset))
+                else:
+                    self._named[name] = said.offset
 
     def note(self, locator: Locator) -> None:
         """Remember where a record stands again."""
@@ -151,8 +137,9 @@ def _names(record: Record) -> list[str]:
     return [name for name in (record.uuid, owner) if name]
 
 
-def _key(kind: str, name: str, said: bytes) -> bytes:
-    return digest_of(kind.encode("utf-8", "surrogatepass"), name.encode("utf-8", "surrogatepass"), said)
+def _key(name: Name, said: bytes) -> bytes:
+    known_by, kind, _ = name
+    return digest_of(kind.encode("utf-8", "surrogatepass"), known_by.encode("utf-8", "surrogatepass"), said)
 
 
 def digest_of(*parts: bytes) -> bytes:

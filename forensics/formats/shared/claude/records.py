@@ -79,8 +79,11 @@ class Records:
         if self.message is not None:
             told = zip(self.texts("id", among=self.message), self.texts("timestamp"), strict=True)
             owners = [one or at for one, at in told]
-        known = zip(self.texts("uuid"), owners, self.contents, strict=True)
-        return [Said(self.shape.kind, uuid, owner, *where) for uuid, owner, where in known]
+        kind, known = self.shape.kind, zip(self.texts("uuid"), owners, self.contents, strict=True)
+        return [
+            Said(uuid, tuple([(name, kind, length) for name in {uuid: 0, owner: 0} if name]), offset)
+            for uuid, owner, (offset, length) in known
+        ]
 
     def _find_contents(self) -> list[Where]:
         if self.message is None:
