@@ -55,11 +55,15 @@ def note(text: str, settings: Settings | None = None) -> None:
 
 def width() -> int:
     """The width to write for, in cells: COLUMNS, else that of the terminal, else 80."""
-    if os.environ.get("COLUMNS", "").isdigit() or sys.stdout.isatty():
-        import shutil
-
-        return max(NARROWEST, shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns)
-    return DEFAULT_WIDTH
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and int(told):
+        return max(NARROWEST, int(told))
+    if not sys.stdout.isatty():
+        return DEFAULT_WIDTH
+    try:
+        return max(NARROWEST, os.get_terminal_size(sys.stdout.fileno()).columns or DEFAULT_WIDTH)
+    except OSError:
+        return DEFAULT_WIDTH
 
 
 def wants_colour() -> bool:

@@ -1,11 +1,17 @@
-"""What is made only when it is first used? Regular expressions: compiling all that a command has at hand, and most of
-which it never asks, takes a tenth of the audit of a small file.
+"""What is made only when it is first used? Regular expressions, above all: compiling those that a command has at hand,
+and of which it asks few, takes a tenth of the audit of a small file.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, AnyStr, cast
+from typing import TYPE_CHECKING, Any, AnyStr, TypeVar, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 _ASKED = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub", "subn", "pattern", "flags", "groups")
 
@@ -27,3 +33,15 @@ class _Late:
 def late(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """The pattern that `re.compile` makes of this, once one of its methods is asked for. Raises re.error only then."""
     return cast("re.Pattern[AnyStr]", _Late(pattern, flags))
+
+
+class Made(dict[Key, Value]):
+    """Of each key what a function makes of it, when it is first looked up."""
+
+    def __init__(self, make: Callable[[Key], Value]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, key: Key) -> Value:
+        made = self[key] = self._make(key)
+        return made

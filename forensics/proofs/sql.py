@@ -13,10 +13,6 @@ from typing import TYPE_CHECKING
 
 from forensics.core.late import late
 from forensics.proofs.proof import Proof, counted
-from forensics.proofs.sql_statements import shows, told_apart
-from forensics.proofs.sql_tables import dialects_named
-from forensics.proofs.sql_tokens import tokens_of
-from forensics.proofs.sql_tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,6 +49,8 @@ def prove_text(text: str, dialect: str | None) -> Proof | None:
     """The proof of one text; without a dialect it must hold in every dialect known."""
     if _SURPRISES.search(text) or not _BEGINS.match(text) or _is_prose(text, dialect):
         return None
+    from forensics.proofs.sql_tables import dialects_named
+
     found: list[str] | None = None
     with _silent():
         for one in dialects_named(dialect):
@@ -67,7 +65,12 @@ def _is_prose(text: str, dialect: str | None) -> bool:
     if _NO_WITH.match(text):
         return True
     shown = _ONE_SHOW.fullmatch(text)
-    return shown is not None and not all(shows(shown.group(1).strip(), one) for one in dialects_named(dialect))
+    if shown is None:
+        return False
+    from forensics.proofs.sql_statements import shows
+    from forensics.proofs.sql_tables import dialects_named
+
+    return not all(shows(shown.group(1).strip(), one) for one in dialects_named(dialect))
 
 
 @contextmanager
@@ -88,6 +91,9 @@ def _kinds(text: str, dialect: Dialect) -> list[str] | None:
     """The kind of each statement, or None where one is not proven to read."""
     if any(part in text for part in dialect.refused) or (dialect.space_after_dashes and _DASHES.search(text)):
         return None
+    from forensics.proofs.sql_statements import told_apart
+    from forensics.proofs.sql_tree import Tree
+
     tree = Tree(dialect)
     kinds: list[str] = []
     for statement in _statements(text, dialect):
@@ -100,6 +106,8 @@ def _kinds(text: str, dialect: Dialect) -> list[str] | None:
 
 def _statements(text: str, dialect: Dialect) -> list[str]:
     """The text of each statement. Raises sqlglot's errors, and ValueError for a text that is too much."""
+    from forensics.proofs.sql_tokens import tokens_of
+
     tokens = tokens_of(text, dialect.parser)
     _check_size(tokens)
     return list(_spans(tokens, text))

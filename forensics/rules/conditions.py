@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from forensics.core.late import Made
 from forensics.core.pointers import pointer_tokens
 from forensics.rules.words import lowered, phrase_pattern, split_words
 
@@ -50,18 +51,11 @@ LOOKED_AT = 65536
 _NOTHING = (_MISSING,)
 
 
-class Predicates(dict[int, Predicate]):
+def predicates(conditions: Sequence[Condition]) -> Made[int, Predicate]:
     """The predicate of each condition by its place, compiled when it is first asked for: of most rules only their needs
     are ever looked at.
     """
-
-    def __init__(self, conditions: Sequence[Condition]) -> None:
-        super().__init__()
-        self._conditions = conditions
-
-    def __missing__(self, place: int) -> Predicate:
-        holds = self[place] = compile_condition(self._conditions[place])
-        return holds
+    return Made(lambda place: compile_condition(conditions[place]))
 
 
 def compile_condition(condition: Condition) -> Predicate:

@@ -21,12 +21,10 @@ from forensics.rules.conditions import (
     resolve_pointer,
     same_json,
 )
-from forensics.rules.descriptions import DescriptionReader
 from forensics.rules.members import Holding, MemberRules
 from forensics.rules.memory import keep
 from forensics.rules.model import Pack, ToolRule
 from forensics.rules.names import NameReader
-from forensics.rules.outputs import made_member
 from forensics.rules.packs import extra_files, read_packs, shipped_files, shipped_tables
 from forensics.rules.shapes import Shapes
 from forensics.rules.shipped import value_read_before
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from forensics.core.policy import Policy, ToolEntry
+    from forensics.rules.descriptions import DescriptionReader
 
 _CACHE = 65536
 _RESULT_TEXT_LIMIT = 1024 * 1024
@@ -68,24 +67,48 @@ class RuleSet:
     def __init__(self, packs: tuple[Pack, ...], digest: str) -> None:
         self.packs = packs
         self.digest = digest
-        self._lexicon = Lexicon(tuple(rule for pack in packs for rule in pack.words))
-        self._names = NameReader(self._lexicon)
-        self._shapes = Shapes(tuple(rule for pack in packs for rule in pack.shapes))
-        rules = [_compiled(rule, pack.pack) for pack in packs for rule in pack.tools]
+        rules = self._rules = [_compiled(rule, pack.pack) for pack in packs for rule in pack.tools]
         self._tool_rules = tuple(c for c in rules if c.rule.source in _TOOL_SOURCES)
         self._refining = tuple(c for c in self._tool_rules if c.rule.refines)
-        self._index = ToolIndex([c.rule.when for c in self._tool_rules])
-        self.call_rules = _member_rules("arguments", rules)
-        self.result_rules = _member_rules("result", rules)
         words = frozenset(rule.id for pack in packs for rule in pack.words if rule.proof)
         self.answered_by_proof = words | {c.rule.id for c in rules if c.rule.proof}
         self.about_any_text = frozenset(c.rule.id for c in rules if c.rule.any_text)
         self._said: dict[tuple[object, ...], tuple[ClassEvidence, ...]] = {}
         self._tools: dict[tuple[bytes, str, datetime.date | None], tuple[ClassEvidence, ...]] = {}
 
+    # each is made when it is first asked for: a corpus that did not change needs none of them, nor a log without tools
+
+    @cached_property
+    def _lexicon(self) -> Lexicon:
+        return Lexicon(tuple(rule for pack in self.packs for rule in pack.words))
+
+    @cached_property
+    def _names(self) -> NameReader:
+        return NameReader(self._lexicon)
+
     @cached_property
     def _descriptions(self) -> DescriptionReader:
+        from forensics.rules.descriptions import DescriptionReader
+
         return DescriptionReader(self._lexicon)
+
+    @cached_property
+    def _shapes(self) -> Shapes:
+        return Shapes(tuple(rule for pack in self.packs for rule in pack.shapes))
+
+    @cached_property
+    def _index(self) -> ToolIndex:
+        return ToolIndex([c.rule.when for c in self._tool_rules])
+
+    @cached_property
+    def call_rules(self) -> _MemberRules:
+        """The rules about arguments."""
+        return _member_rules("arguments", self._rules)
+
+    @cached_property
+    def result_rules(self) -> _MemberRules:
+        """The rules about results."""
+        return _member_rules("result", self._rules)
 
     def heard(self, calls: Sequence[CallRules], arguments: Keyed, results: Keyed) -> HeardOfMany:
         """What `CallRules.heard` says of each of several calls, with these arguments and results (`NO_RESULT`: of which
@@ -143,6 +166,8 @@ class RuleSet:
         pieces = (*entries, *said) if entries else said
         if facts.output_schema is None or not any(map(_writes, pieces)):
             return pieces
+        from forensics.rules.outputs import made_member
+
         made = made_member(facts, self.is_id_key)
         return pieces if made is None else (*pieces, _made(made, facts))
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from forensics.core.late import Made
 from forensics.core.pointers import pointer_tokens
-from forensics.rules.conditions import Predicates, key_words, needed_keys
+from forensics.rules.conditions import key_words, needed_keys, predicates
 from forensics.rules.memory import keep
 from forensics.rules.screens import Needed, Screen, needed_matches
 
@@ -50,10 +51,10 @@ class MemberRules:
 
     def __init__(self, member: str, conditions: Sequence[Condition]) -> None:
         self._member = member
-        self._holds = Predicates(conditions)
+        self._holds = predicates(conditions)
         self._needs = tuple(needed_keys(condition, member) for condition in conditions)
-        self._sees = tuple(seen_keys(condition, member) for condition in conditions)
-        self._matches = tuple(needed_matches(condition, member) for condition in conditions)
+        self._sees: Made[int, frozenset[str] | None] = Made(lambda place: seen_keys(conditions[place], member))
+        self._matches: Made[int, Needed | None] = Made(lambda place: needed_matches(conditions[place], member))
         self._plans: dict[tuple[str, ...], _Plan] = {}
 
     def holding(self, subject: Subject) -> Holding:

@@ -7,6 +7,7 @@ free of back-references and look-around, and values are capped in length, so a h
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from forensics.core.late import late
@@ -34,8 +35,7 @@ class Shapes:
     """Every shape rule, in the order of the packs: the first that matches names the kind."""
 
     def __init__(self, rules: tuple[ShapeRule, ...]) -> None:
-        self._under_id = _Alternation(tuple(r for r in rules if r.only_under != "other_key"))
-        self._elsewhere = _Alternation(tuple(r for r in rules if r.only_under != "id_key"))
+        self._rules = rules
         self._keys = frozenset(" ".join(split_words(key)) for rule in rules for key in rule.keys)
         self._last = frozenset(word for rule in rules for word in rule.last_words)
         self._seen: dict[str, bool] = {}
@@ -64,6 +64,14 @@ class Shapes:
             else None
             for match, value in zip(map(rules.fullmatch, short), values, strict=True)
         ]
+
+    @cached_property
+    def _under_id(self) -> _Alternation:
+        return _Alternation(tuple(rule for rule in self._rules if rule.only_under != "other_key"))
+
+    @cached_property
+    def _elsewhere(self) -> _Alternation:
+        return _Alternation(tuple(rule for rule in self._rules if rule.only_under != "id_key"))
 
     def is_id_key(self, key: str) -> bool:
         """Whether a key's name says that its value identifies something."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from forensics.core.pointers import pointer_tokens
-from forensics.rules.conditions import Predicates, key_words
+from forensics.rules.conditions import key_words, predicates
 from forensics.rules.memory import keep
 from forensics.rules.needs import needs
 from forensics.rules.words import letter_runs, lowered, split_words
@@ -17,6 +17,8 @@ from forensics.rules.words import letter_runs, lowered, split_words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from forensics.core.late import Made
+    from forensics.rules.conditions import Predicate
     from forensics.rules.members import Holding
     from forensics.rules.model import Condition
 
@@ -31,7 +33,7 @@ class ToolIndex:
 
     def __init__(self, conditions: Sequence[Condition]) -> None:
         seen = [seen_roots(condition) for condition in conditions]
-        holds = Predicates(conditions)
+        holds = predicates(conditions)
         declaring = {i for i, roots in enumerate(seen) if roots <= frozenset(_DECLARED)}
         shaping = {i for i, roots in enumerate(seen) if roots == {"input_schema"}}
         self._declaring = _Filed({i: conditions[i] for i in sorted(declaring)}, holds)
@@ -74,7 +76,7 @@ class ToolIndex:
 class _Filed:
     """Rules by their number, filed by what they need."""
 
-    def __init__(self, rules: Mapping[int, Condition], holds: Predicates) -> None:
+    def __init__(self, rules: Mapping[int, Condition], holds: Made[int, Predicate]) -> None:
         self._holds = holds
         self._always: list[int] = []
         by_need: dict[str, dict[str, list[int]]] = {}

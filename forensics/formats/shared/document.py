@@ -14,7 +14,6 @@ from forensics.core.jsonvalue import decode
 from forensics.core.trace import Payload
 from forensics.errors import CorruptEvidenceError
 from forensics.formats.shared.lines import lines, plain_start
-from forensics.formats.shared.mending import mend
 
 if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder
@@ -114,6 +113,8 @@ def _whole(body: memoryview, spot: Spot, build: EvidenceBuilder, start: int) -> 
 
 
 def _mended(body: memoryview, spot: Spot, build: EvidenceBuilder, start: int) -> Document | None:
+    from forensics.formats.shared.mending import mend
+
     mended = mend(body, start)
     if mended is None:
         return None

@@ -10,7 +10,6 @@ from forensics.core.jsonvalue import decode
 from forensics.formats.shared.document import are_lines
 from forensics.formats.shared.fields import fields_of, items_of
 from forensics.formats.shared.lines import lines, plain_start
-from forensics.formats.shared.mending import mend
 
 if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder
@@ -111,6 +110,8 @@ def _slowly(body: memoryview) -> tuple[Fields | None, list[msgspec.Raw] | None]:
     start = bytes(body[:_BLANKS]).lstrip()[:1]
     text: memoryview | bytes = body
     if start in (b"{", b"[") and decode(body).error is not None:
+        from forensics.formats.shared.mending import mend
+
         mended = mend(body)
         text = b"" if mended is None else mended.text
     document = fields_of(text) if start == b"{" else {}

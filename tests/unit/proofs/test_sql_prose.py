@@ -35,7 +35,7 @@ def test_a_sentence_needs_no_parser(sentence: str, monkeypatch: pytest.MonkeyPat
     def load(*_: object) -> None:
         raise AssertionError(sentence)
 
-    monkeypatch.setattr(sql, "tokens_of", load)
+    monkeypatch.setattr("forensics.proofs.sql_tokens.tokens_of", load)
     assert sql.prove_text(sentence, None) is None
 
 
