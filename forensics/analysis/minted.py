@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from forensics.analysis.bare import bare
+from forensics.analysis.related_runs import LONGEST_HOLDER
 from forensics.analysis.runs import END
 from forensics.core.handles import BARE
 
@@ -67,14 +68,21 @@ class Minted:
         self._anyway: set[bytes] = set()  # runs that are looked at whatever they name
         self._occurrences = occurrences
         self._around: dict[bytes, _Around] = {}
+        self._related = set(occurrences.holders)  # runs that another run may name, but for those in another case
+        for rest, runs in occurrences.holders.items():
+            self._related.update(run for run in runs if bare(run) == rest)
 
     def add(self, index: int, value: bytes, anchor: bytes, step: int) -> None:
         """Watch for a value of a step, known already, that is recognised by `anchor`, a run of it."""
         if value != anchor:
             self._add_around(index, value, (anchor, *self._occurrences.other_case.get(anchor.lower(), ())))
             return
-        watched = self.watched
-        for run, rank in self._names(anchor, step):
+        watched, told = self.watched, self._occurrences
+        if anchor in self._related or anchor.lower() in told.other_case or len(anchor) > LONGEST_HOLDER:
+            names = self._names(anchor, step)
+        else:
+            names = [(anchor, _VERBATIM)] if told.stands_after(anchor, step) else []
+        for run, rank in names:
             self._before.append(watched.get(run, _NONE))
             watched[run] = len(self._index)
             self._index.append(index)

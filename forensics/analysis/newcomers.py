@@ -44,6 +44,9 @@ class Results(NamedTuple):
 Brought = tuple[int, int, str, str, str, bytes]
 """A value that a result brought: step, place (it orders those of one result), value, kind, pointer, anchor."""
 
+_New = tuple[int, str, bytes]
+"""A text that is new, by the row of its result, and its bytes."""
+
 
 def may_be_value(*, small: bool, names_id: bool) -> Callable[[str], object]:
     """What a text must match to be looked at: it has no white space, and holds a digit but, in a small trace, under a
@@ -106,35 +109,65 @@ class Newcomers:
     # texts -----------------------------------------------------------------------------------------------------------
 
     def _texts(self, place: int, column: Column) -> None:
-        names_id = column.key is not None and self._rules.is_id_key(column.key)
-        fits = may_be_value(small=self._told.small, names_id=names_id)
-        pairs = zip(column.rows, column.items, strict=True)
-        new = self._new([(row, text) for row, text in pairs if len(text) <= LONGEST_VALUE and fits(text)])
+        small, names_id = self._told.small, column.key is not None and self._rules.is_id_key(column.key)
+        fits = may_be_value(small=small, names_id=names_id)
+        pairs = [pair for pair in zip(column.rows, column.items, strict=True) if " " not in pair[1]]
+        told = _encoded([text for _, text in pairs])
+        firsts, runs = map(self._first.get, told), map(self.runs.__contains__, told)
+        new: list[_New] = []
+        others: list[tuple[_New, bool]] = []
+        for (row, text), written, first, is_run in zip(pairs, told, firsts, runs, strict=True):
+            if is_run and (first is None or first == row):
+                if len(text) <= LONGEST_VALUE and (not small or fits(text)):  # in a large trace each holds a digit
+                    new.append((row, text, written))
+            elif (first is None or first > row) and len(text) <= LONGEST_VALUE and fits(text):
+                others.append(((row, text, written), first is None))
         if new:
-            kinds = self._rules.handle_kinds([text for _, text, _ in new], column.key)
-            self._take(place, column.pointer, new, kinds)
+            self._take_runs(place, column, new)
+        if others:
+            self._take_composed(place, column, [one for one, unseen in others if self._is_composed(one, unseen=unseen)])
 
-    def _new(self, held: list[tuple[int, str]]) -> list[tuple[int, str, bytes]]:
-        """Those of these texts that are new, with their bytes; each only where it stands first in its result."""
-        said, runs, first, odd = self._said, self.runs, self._first.get, self.odd
-        new: list[tuple[int, str, bytes]] = []
-        for row, text in held:
-            told = text.encode("utf-8", "surrogatepass")
-            at = first(told)
-            if at is None and told not in runs:
-                if _ONE_RUN(told):
-                    odd.add(row)
-                    continue
-                if not self._holds_new(row, told):
-                    continue
-            elif at is not None and at != row:
-                if at > row:
-                    odd.add(row)
-                continue
-            if told not in said:
-                said.add(told)
-                new.append((row, text, told))
-        return new
+    def _take_runs(self, place: int, column: Column, new: list[_New]) -> None:
+        """Take the new texts that are one run, each only where it stands first in its result."""
+        if not self._said.isdisjoint([written for _, _, written in new]):
+            new = [one for one in new if one[2] not in self._said]
+        written = [one[2] for one in new]
+        self._said.update(written)
+        self.taken.update(written)
+        kinds, pointer = self._rules.handle_kinds([text for _, text, _ in new], column.key), column.pointer
+        pairs = list(zip(new, kinds, strict=True))
+        self.found += [(row, place, text, kind, pointer, run) for (row, text, run), kind in pairs if kind is not None]
+        if None in kinds:
+            waits = self._told.stands_after
+            self.found += [
+                (row, place, text, WAITS, pointer, run)
+                for (row, text, run), kind in pairs
+                if kind is None and waits(run, row) and _DIGIT(run)
+            ]
+
+    def _is_composed(self, one: _New, *, unseen: bool) -> bool:
+        """Whether a text that is no run of these results is several, and new."""
+        row, _, written = one
+        if not unseen or _ONE_RUN(written):
+            self.odd.add(row)
+            return False
+        return self._holds_new(row, written)
+
+    def _take_composed(self, place: int, column: Column, new: list[_New]) -> None:
+        """Take the new texts of several runs. The runs of one that is recognised are no values of their own."""
+        first, pointer = self._first, column.pointer
+        new = [one for one in new if one[2] not in self._said]
+        self._said.update(one[2] for one in new)
+        for (row, text, written), kind in zip(
+            new, self._rules.handle_kinds([text for _, text, _ in new], column.key), strict=True
+        ):
+            anchor = anchor_of(text) or written
+            parts = (anchor,) if kind is None else self._told.runs_of(written)
+            self.taken.update(part for part in parts if first.get(part, row) == row)
+            if kind is not None:
+                self.found.append((row, place, text, kind, pointer, anchor))
+            elif self._told.stands_after(anchor, row) and _DIGIT(anchor):
+                self.found.append((row, place, text, WAITS, pointer, anchor))
 
     def _holds_new(self, row: int, told: bytes) -> bool:
         """Whether a text of several runs is new: one of them is, or it is a time that stands in no row before."""
@@ -146,21 +179,6 @@ class Newcomers:
         """Whether a result holds a time, or any new run."""
         line = self._lines[row]
         return holds_time(line) or any(self._first.get(run, row) == row for run in line.split())
-
-    def _take(self, place: int, pointer: str, new: list[tuple[int, str, bytes]], kinds: Sequence[str | None]) -> None:
-        first, runs, stands_after = self._first, self.runs, self._told.stands_after
-        for (row, text, told), kind in zip(new, kinds, strict=True):
-            anchor = told
-            if told in runs:
-                self.taken.add(told)
-            else:
-                anchor = anchor_of(text) or told
-                parts = (anchor,) if kind is None else self._told.runs_of(told)
-                self.taken.update(part for part in parts if first.get(part, row) == row)
-            if kind is not None:
-                self.found.append((row, place, text, kind, pointer, anchor))
-            elif stands_after(anchor, row) and _DIGIT(anchor):
-                self.found.append((row, place, text, WAITS, pointer, anchor))
 
     # running text ----------------------------------------------------------------------------------------------------
 
@@ -189,3 +207,9 @@ class Newcomers:
             runs = dict.fromkeys(filter(left.__contains__, line.split()))
             if runs:
                 yield row, [run for run in runs if first.get(run, row) == row]
+
+
+def _encoded(texts: Sequence[str]) -> list[bytes]:
+    """The bytes of each text: of all together where no text holds the end of a line."""
+    told = "\n".join(texts).encode("utf-8", "surrogatepass").split(b"\n")
+    return told if len(told) == len(texts) else [text.encode("utf-8", "surrogatepass") for text in texts]

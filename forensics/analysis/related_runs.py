@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DASHES = b"-_"
 _SHORTEST_PIECE = 4
-_LONGEST_HOLDER = 512
+LONGEST_HOLDER = 512
 _SLOTS = 8  # of the sketch for each run
 _SHAPE = bytes(ord("-") if byte in DASHES else ord("a") if bytes([byte]).isalnum() else byte for byte in range(256))
 _EDGES = (b" -", b" _", b"- ", b"_ ")  # where a run begins or ends with a dash
@@ -129,7 +129,7 @@ def _is_ragged(block: bytes) -> bool:
 
 
 def _parts(run: bytes) -> list[slice]:
-    if len(run) > _LONGEST_HOLDER:
+    if len(run) > LONGEST_HOLDER:
         return []
     cuts = [at for at, letter in enumerate(run) if letter in DASHES]
     least, most = _SHORTEST_PIECE, len(run) - _SHORTEST_PIECE

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from operator import lt
 from typing import overload
 
 import msgspec
@@ -172,9 +174,8 @@ class Handles(Sequence[Handle]):
 
     def carried(self) -> Iterator[int]:
         """The places of the handles that were minted and that a later text holds."""
-        for at, number in enumerate(self._order):
-            if self._uses.any(number) and self._kind[number] != self._reference:
-                yield at
+        used, kinds, reference = self._uses.any(), self._kind, self._reference
+        return (at for at, number in enumerate(self._order) if used[number] and kinds[number] != reference)
 
     def _handle(self, number: int) -> Handle:
         return self._several((number,))[0]
@@ -204,10 +205,9 @@ def _sorted_by(keys: Sequence[int], count: int) -> tuple[array[int], array[int]]
     """The places of keys below `count`, sorted by key and, of one key, in their order; and where each key begins among
     them, with one more for the end.
     """
-    held = array("i", [0]) * (count + 1)
-    for key in keys:
-        held[key + 1] += 1
-    return array("i", accumulate(held)), array("i", sorted(range(len(keys)), key=keys.__getitem__))
+    held = Counter(keys)
+    begins = accumulate((held.get(key, 0) for key in range(count)), initial=0)
+    return array("i", begins), array("i", sorted(range(len(keys)), key=keys.__getitem__))
 
 
 class _Uses:
@@ -238,8 +238,9 @@ class _Uses:
         """Sort them by handle: each in the order in which they were found."""
         self._begin, self._sorted = _sorted_by(self._handle, handles)
 
-    def any(self, handle: int) -> bool:
-        return self._begin[handle] < self._begin[handle + 1]
+    def any(self) -> bytes:
+        """By handle, whether it has any."""
+        return bytes(map(lt, self._begin, self._begin[1:]))
 
     def of(self, handle: int) -> list[Use]:
         return [self._use(at) for at in self._sorted[self._begin[handle] : self._begin[handle + 1]]]
