@@ -20,7 +20,8 @@ Payload = msgspec.Raw
 
 _NONE = -1  # instead of an offset
 _SPOOLED = -2  # this and below: an offset into the spool, counted down from here
-_LARGEST = 1 << 20  # bytes of a record in which those are looked for that most likely stand in it
+_PART = 1 << 18  # bytes of a record in which those are looked for at a time that most likely stand in it
+_MISSES = 4  # payloads, one after another, that were not found in a record
 _HEAD = 32  # bytes of a payload
 _ALIKE = 8  # texts that begin alike
 _SEARCHED = 1 << 16  # bytes of a record: in a longer one, where many payloads may stand, none is looked for
@@ -91,15 +92,19 @@ class Payloads:
 
     def _look_at(self, place: int) -> tuple[int, bytes]:
         """The offset and the text of the record at a place; no text where none is to be looked at."""
-        start, text = self.record(place, _SEARCHED)
+        start, end = self.reach(place)
+        text = self.part(start, end) if start >= 0 and end - start <= _SEARCHED else b""
         self._record = (place, start, text)
         return start, text
 
-    def record(self, place: int, longest: int) -> tuple[int, bytes]:
-        """The offset and the text of the record at a place; no text of one that is longer or has no offset."""
+    def reach(self, place: int) -> tuple[int, int]:
+        """Where the record at a place begins and ends in the evidence; below 0 where it has no offset."""
         start, length = self._places.bounds(place) if place >= 0 else (_NONE, 0)
-        text = self._text[start : start + length].tobytes() if start >= 0 and length <= longest else b""
-        return start, text
+        return start, start + length
+
+    def part(self, begin: int, end: int) -> bytes:
+        """The bytes of the evidence between two offsets."""
+        return self._text[begin:end].tobytes()
 
     @overload
     def __getitem__(self, number: int) -> Payload | None: ...
@@ -148,36 +153,50 @@ class Payloads:
 
 
 class _Standing:
-    """Looks for payloads in their records, each behind the one before it; a record that does not hold one as it is told
-    is not looked through again.
+    """Looks for payloads in their records, each behind the one before it, in a part of the record at a time. A record
+    in which one after another is not found as it is told is not looked through again.
     """
 
     def __init__(self, payloads: Payloads) -> None:
         self._payloads = payloads
-        self._place, self._start, self._text = _NONE, _NONE, b""
-        self._behind = 0
+        self._place = _NONE
+        self._part, self._begin, self._end = b"", _NONE, _NONE
+        self._behind, self._tries = 0, 0
 
     def find(self, payload: Payload, place: int) -> int:
         """The offset of a payload in the evidence; below 0 where it was not found."""
         if place != self._place:
-            self._place, self._behind = place, 0
-            self._start, self._text = self._payloads.record(place, _LARGEST)
+            self._place = place
+            self._begin, self._end = self._payloads.reach(place)
+            self._behind, self._tries = self._begin, _MISSES if self._begin >= 0 else 0
+            self._look_from(self._begin)
+        if not self._tries:
+            return _NONE
         told = bytes(payload)
         at = self._near(told)
+        if at < 0 and self._begin + len(self._part) < self._end:
+            self._look_from(self._behind)
+            at = self._near(told)
         if at < 0:
-            at = self._text.find(told)
+            at = self._part.find(told)
         if at < 0:
-            self._text = b""
+            self._tries -= 1
             return _NONE
-        self._behind = at + len(payload)
-        return self._start + at
+        self._tries = _MISSES
+        self._behind = self._begin + at + len(told)
+        return self._begin + at
+
+    def _look_from(self, begin: int) -> None:
+        """Look at the part of the record that begins there."""
+        self._begin = begin
+        self._part = self._payloads.part(begin, min(self._end, begin + _PART)) if begin >= 0 else b""
 
     def _near(self, told: bytes) -> int:
         """Where a payload begins that stands behind the last one, found by its first bytes: to prepare a search for all
         of it takes longer than the few texts that begin alike. Below 0 where it is none of these.
         """
-        text, head = self._text, told[:_HEAD]
-        at = self._behind - 1
+        text, head = self._part, told[:_HEAD]
+        at = self._behind - self._begin - 1
         for _ in range(_ALIKE):
             at = text.find(head, at + 1)
             if at < 0 or text.startswith(told, at):

@@ -7,7 +7,7 @@ no member stands twice or is of another format), and where no span says anything
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Part = msgspec.Raw | UnsetType
 
+_TOGETHER = 16  # spans that are decoded at once: with so few brackets that their depth is no question
 _AROUND = 8  # levels of a document around a span, at most
 _CHUNK = 1 << 20
 
@@ -64,15 +65,22 @@ def is_written_one_way(body: memoryview) -> bool:
     around = [part for r in resources for part in (r.resource, r.schema_url)]
     around += [part for s in scopes for part in (s.scope, s.instrumentation_library, s.schema_url)]
     parts = chain((part for part in around if part is not UNSET), spans)
-    return quotes == _quotes(_chunks(body)) and all(map(_is_plain, parts))
+    return quotes == _quotes(_chunks(body)) and all(map(_are_plain, _several(parts)))
 
 
-def _is_plain(part: msgspec.Raw) -> bool:
-    """Whether a part of a document says nothing in two ways, and nothing too deep for the document."""
-    decoded = decode(part)
+def _several(parts: Iterator[msgspec.Raw]) -> Iterator[list[msgspec.Raw]]:
+    """Parts of a document, some at a time."""
+    while some := list(islice(parts, _TOGETHER)):
+        yield some
+
+
+def _are_plain(parts: list[msgspec.Raw]) -> bool:
+    """Whether parts of a document say nothing in two ways, and nothing too deep for the document."""
+    text = b"[" + b",".join(parts) + b"]"
+    decoded = decode(text)
     if decoded.error is not None or decoded.faults:
         return False
-    return not is_deeper_than(limits().nesting - _AROUND, bytes(part), decoded.value)
+    return not is_deeper_than(limits().nesting - _AROUND + 1, text, decoded.value)
 
 
 def _quotes(texts: Iterable[bytes | msgspec.Raw]) -> int:

@@ -84,14 +84,30 @@ def test_payloads_that_stand_in_their_records_are_found_and_the_others_spooled(h
     assert len(payloads) == len(told)
 
 
-def test_a_record_that_does_not_hold_a_payload_as_it_is_told_is_not_looked_through_again() -> None:
+@pytest.mark.parametrize("part", [64, 1 << 18])
+@pytest.mark.parametrize(("missed", "spooled"), [(3, 3), (4, 5)])
+def test_a_record_in_which_payloads_are_not_found_is_not_looked_through_for_ever(
+    monkeypatch: pytest.MonkeyPatch, part: int, missed: int, spooled: int
+) -> None:
+    monkeypatch.setattr("forensics.core.payloads._PART", part)
     places = Places(0, RECORD)
     record = places.add(line=1, offset=0, length=len(RECORD))
     payloads = Payloads(places)
-    told = [raw(b'"elsewhere"'), raw(b'"pg_8812"')]
-    payloads.add_each(told, [record, record], bytes([1, 1]))
+    told = [*[raw(b'"elsewhere"')] * missed, raw(b'"pg_8812"')]
+    payloads.add_each(told, [record] * len(told), bytes([1] * len(told)))
     assert list(payloads) == told
-    assert payloads.spooled == 2
+    assert payloads.spooled == spooled
+
+
+def test_payloads_of_a_long_record_are_found_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forensics.core.payloads._PART", 64)
+    told = [raw(b'"%d"' % number * 3) for number in range(100)]
+    places = Places(0, b",".join(told))
+    record = places.add(offset=0, length=len(places.text))
+    payloads = Payloads(places)
+    payloads.add_each(told, [record] * len(told), bytes([1] * len(told)))
+    assert list(payloads) == told
+    assert payloads.spooled == 0
 
 
 def test_several_payloads_are_told_as_each_by_itself(places: Places) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.jsonvalue import canonical, decode, text_of, unfold, value_of
+from forensics.core.limits import limits
 from forensics.core.messages import MODEL_ROLES, Message, Part
 from forensics.core.sanitise import one_line
 from forensics.formats.shared.fields import (
@@ -206,8 +207,13 @@ def content_key(role: str, said: Payload | None, calls: Iterable[Part], results:
 
 def _framed(kind: str, part: Part, name: str) -> bytes:
     recorded_id = part.recorded_id or ""
-    payload = b"" if part.payload is None else canonical(unfold(decode(part.payload).value))
+    payload = b"" if part.payload is None else canonical(_value(part.payload))
     return _utf8(f"{kind}{len(recorded_id)}:{recorded_id}{len(name)}:{name}{len(payload)}:") + payload
+
+
+def _value(payload: Payload) -> object:
+    """The value of a payload, one that is nested too deep as `decode` tells it; a short one is not."""
+    return value_of(payload) if len(payload) <= limits().nesting else unfold(decode(payload).value)
 
 
 def _utf8(told: str) -> bytes:
