@@ -115,17 +115,21 @@ class Newcomers:
         told = _encoded([text for _, text in pairs])
         firsts, runs = map(self._first.get, told), map(self.runs.__contains__, told)
         new: list[_New] = []
-        others: list[tuple[_New, bool]] = []
+        others: list[tuple[_New, list[bytes]]] = []
         for (row, text), written, first, is_run in zip(pairs, told, firsts, runs, strict=True):
             if is_run and (first is None or first == row):
                 if len(text) <= LONGEST_VALUE and (not small or fits(text)):  # in a large trace each holds a digit
                     new.append((row, text, written))
             elif (first is None or first > row) and len(text) <= LONGEST_VALUE and fits(text):
-                others.append(((row, text, written), first is None))
+                parts = self._parts(row, written) if first is None else None
+                if parts is None:
+                    self.odd.add(row)
+                elif self._is_any_new(row, parts):
+                    others.append(((row, text, written), parts))
         if new:
             self._take_runs(place, column, new)
         if others:
-            self._take_composed(place, column, [one for one, unseen in others if self._is_composed(one, unseen=unseen)])
+            self._take_composed(place, column, others)
 
     def _take_runs(self, place: int, column: Column, new: list[_New]) -> None:
         """Take the new texts that are one run, each only where it stands first in its result."""
@@ -145,35 +149,34 @@ class Newcomers:
                 if kind is None and waits(run, row) and _DIGIT(run)
             ]
 
-    def _is_composed(self, one: _New, *, unseen: bool) -> bool:
-        """Whether a text that is no run of these results is several, and new."""
-        row, _, written = one
-        if not unseen or _ONE_RUN(written):
-            self.odd.add(row)
-            return False
-        return self._holds_new(row, written)
-
-    def _take_composed(self, place: int, column: Column, new: list[_New]) -> None:
+    def _take_composed(self, place: int, column: Column, new: list[tuple[_New, list[bytes]]]) -> None:
         """Take the new texts of several runs. The runs of one that is recognised are no values of their own."""
         first, pointer = self._first, column.pointer
-        new = [one for one in new if one[2] not in self._said]
-        self._said.update(one[2] for one in new)
-        for (row, text, written), kind in zip(
-            new, self._rules.handle_kinds([text for _, text, _ in new], column.key), strict=True
-        ):
+        new = [one for one in new if one[0][2] not in self._said]
+        self._said.update(one[2] for one, _ in new)
+        kinds = self._rules.handle_kinds([text for (_, text, _), _ in new], column.key)
+        for ((row, text, written), parts), kind in zip(new, kinds, strict=True):
             anchor = anchor_of(text) or written
-            parts = (anchor,) if kind is None else self._told.runs_of(written)
-            self.taken.update(part for part in parts if first.get(part, row) == row)
+            taken = (anchor,) if kind is None else parts
+            self.taken.update(part for part in taken if first.get(part, row) == row)
             if kind is not None:
                 self.found.append((row, place, text, kind, pointer, anchor))
             elif self._told.stands_after(anchor, row) and _DIGIT(anchor):
                 self.found.append((row, place, text, WAITS, pointer, anchor))
 
-    def _holds_new(self, row: int, told: bytes) -> bool:
-        """Whether a text of several runs is new: one of them is, or it is a time that stands in no row before."""
-        parts = self._told.runs_of(told)
-        new = [self._is_new(row, part) for part in parts]  # of each, since any may be odd
-        return any(new) or (self._told.times.is_new(parts, row) and self._may_bring(row))
+    def _parts(self, row: int, written: bytes) -> list[bytes] | None:
+        """The runs of a text that is none of the runs of these results; None where one of them is not told as it is."""
+        if _ONE_RUN(written):
+            return None
+        first, runs, parts = self._first, self.runs, self._told.runs_of(written)
+        unlike = any(part not in runs if (at := first.get(part)) is None else at > row for part in parts)
+        return None if unlike else parts
+
+    def _is_any_new(self, row: int, parts: list[bytes]) -> bool:
+        """Whether one of these runs is new, or they are those of a written time that stands in no row before."""
+        if any(self._first.get(part, row) == row for part in parts):
+            return True
+        return self._told.times.is_new(parts, row) and self._may_bring(row)
 
     def _may_bring(self, row: int) -> bool:
         """Whether a result holds a time, or any new run."""

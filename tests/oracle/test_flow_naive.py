@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forensics import load
-from forensics.analysis import minting, occurrences, runs
+from forensics.analysis import minting, occurrences, run_blocks, runs
 from forensics.analysis.flow import flow
 from forensics.analysis.runs import all_runs, anchor_of, plain_bytes
 from forensics.analysis.survey import survey
@@ -368,6 +368,9 @@ def test_results_that_are_looked_at_together_bring_what_each_by_itself_brings(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(occurrences, "SMALL_TRACE", most)
         together = list(flow(trace, classified, RULES).handles)
+        patch.setattr(occurrences, "_TOGETHER", 1)
+        patch.setattr(run_blocks, "_BLOCK", 1)
+        assert together == list(flow(trace, classified, RULES).handles)
         patch.setattr(minting.Minting, "_is_known_oddly", lambda *_: True)
         assert together == list(flow(trace, classified, RULES).handles)
 
