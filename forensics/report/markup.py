@@ -42,8 +42,11 @@ def el(tag: str, *children: Child, **attributes: Attribute) -> Markup:
     """
     if "href" in attributes and not str(attributes["href"]).startswith("#"):
         raise ValueError("a page leads nowhere but into itself")
-    opened = f"<{tag}{''.join([_attribute(name, value) for name, value in attributes.items()])}>"
-    return Markup(opened if tag in _VOID else f"{opened}{''.join([_html(child) for child in children])}</{tag}>")
+    written = "".join([_attribute(name, value) for name, value in attributes.items()]) if attributes else ""
+    if tag in _VOID:
+        return Markup(f"<{tag}{written}>")
+    held = _html(children[0]) if len(children) == 1 else "".join(map(_html, children))
+    return Markup(f"<{tag}{written}>{held}</{tag}>")
 
 
 def quoted(content: str) -> Markup:

@@ -52,7 +52,7 @@ def effects(document: ReportDocument) -> Markup:
         if not part.rows
         else el("p", "Outcomes: ", ", ".join(f"{one.count:,} {one.what}" for one in counted), "."),
         table("Effects", _EFFECTS, (_effect(document, one) for one in rows[:FULL])) if rows else None,
-        brief_table("Further effects", _FURTHER, [_further(one) for one in rows[FULL:]]),
+        brief_table("Further effects", _FURTHER, rows[FULL:], _further),
     )
 
 
@@ -157,8 +157,8 @@ def tools(document: ReportDocument) -> Markup:
         "The tools and what their class rests on",
         el("p", note, more, signs, class_="quiet small"),
         *(_tool(document, found) for found in called[:FULL]),
-        brief_table("Further tools that were called", _BRIEF, [_brief(found[0]) for found in called[FULL:]]),
-        brief_table("Tools that were offered and never called", _BRIEF, [_brief(one) for one in offered]),
+        brief_table("Further tools that were called", _BRIEF, [found[0] for found in called[FULL:]], _brief),
+        brief_table("Tools that were offered and never called", _BRIEF, offered, _brief),
     )
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         FindingTally,
         HandleWays,
         PeriodRow,
+        UnreadRow,
     )
 
 ROWS = 1_000  # of one table; the form .json has every one
@@ -228,7 +229,6 @@ def _coverage(document: CorpusReportDocument) -> Markup:
     part, counts = document.coverage, document.counts
     shares = {"read": part.read, "partial": part.partial, "refused": part.refused}
     said = {"read": f"{part.read:,} whole", "partial": f"{part.partial:,} in part", "refused": f"{part.refused:,} not"}
-    rows = [brief_row(quoted(named(one.name)), el("code", one.code), quoted(one.message)) for one in part.unread]
     compared = words.compared(document)
     return _part(
         "coverage",
@@ -240,11 +240,15 @@ def _coverage(document: CorpusReportDocument) -> Markup:
             None if compared is None else ("One run", compared),
             ("Errors", _tallies(part.errors)) if part.errors else None,
         ),
-        brief_table("Evidences that could not be read", _UNREAD, rows),
+        brief_table("Evidences that could not be read", _UNREAD, part.unread, _unread),
         el("p", f"{part.refused - len(part.unread):,} more are not in this page.")
-        if part.refused > len(rows)
+        if part.refused > len(part.unread)
         else None,
     )
+
+
+def _unread(one: UnreadRow) -> Markup:
+    return brief_row(quoted(named(one.name)), el("code", one.code), quoted(one.message))
 
 
 def _footer(document: CorpusReportDocument) -> Markup:

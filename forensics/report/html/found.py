@@ -58,7 +58,7 @@ def findings(document: ReportDocument) -> Markup:
         unread(document),
         *_compared(part),
         table("Findings", _FINDINGS, (_finding(document, one) for one in part.rows[:FULL])) if part.rows else None,
-        brief_table("Further findings", _FURTHER, [_further(one) for one in part.rows[FULL:]]),
+        brief_table("Further findings", _FURTHER, part.rows[FULL:], _further),
         el("h3", "What the codes mean") if part.rules else None,
         *map(_rule, part.rules),
     )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from forensics.report.html.parts import (
+    BRIEF,
     FULL,
     at,
+    beyond,
     brief_row,
     brief_table,
     facts,
@@ -216,7 +219,7 @@ def _runs(document: ReportDocument) -> Markup | None:
     found = document.verdict.traces
     return join(
         table("The verdict on each run", _RUNS, (_run(document, one) for one in found[:FULL])),
-        brief_table("Further runs", _FURTHER, [_further(document, one) for one in found[FULL:]]),
+        brief_table("Further runs", _FURTHER, found[FULL:], partial(_further, document)),
     )
 
 
@@ -260,7 +263,8 @@ def _reasons(one: TraceVerdict) -> Markup | None:
 def _reason_list(reasons: Sequence[ReasonRow]) -> Markup:
     if not reasons:
         return join("none: it clears")
-    return el("ul", *(el("li", _at(one.step), el("code", one.code), " ", quoted(one.message)) for one in reasons))
+    shown = (el("li", _at(one.step), el("code", one.code), " ", quoted(one.message)) for one in reasons[:BRIEF])
+    return join(el("ul", *shown), beyond(len(reasons), "reasons"))
 
 
 # what happened -------------------------------------------------------------------------------------------------------

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from forensics.report.html.words import known, named, steps, where
 from forensics.report.markup import Markup, el, join, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from forensics.report.documents import EvidenceRow, Place
     from forensics.report.incident.documents import ReportDocument, Share, Statement
     from forensics.report.markup import Child
 
+_T = TypeVar("_T")
 _PLACES = 5  # named with one statement
 FULL = 100  # rows of one table; more stand in further ones, folded up
 BRIEF = 1_000  # rows that say little each
@@ -30,13 +31,21 @@ def table(label: str, head: Sequence[str], rows: Iterable[Markup]) -> Markup:
     return join(_table(label, head, all_rows[:FULL]), *_folded(label, head, all_rows, FULL))
 
 
-def brief_table(label: str, head: Sequence[str], rows: Sequence[Markup]) -> Markup | None:
-    """A table of what a reader seldom looks for, folded up, and with a word about what is beyond a thousand rows."""
-    if not rows:
+def brief_table(label: str, head: Sequence[str], told: Sequence[_T], tell: Callable[[_T], Markup]) -> Markup | None:
+    """A table of what a reader seldom looks for, folded up, and with a word about what is beyond a thousand rows, which
+    are not made.
+    """
+    if not told:
         return None
-    over = len(rows) - BRIEF
-    more = f"{over:,} more rows are not in this page; the form .json of the report has every one." if over > 0 else None
-    return join(*_folded(label, head, rows[:BRIEF], 0), None if more is None else el("p", more))
+    return join(*_folded(label, head, [tell(one) for one in told[:BRIEF]], 0), beyond(len(told), "rows"))
+
+
+def beyond(count: int, what: str) -> Markup | None:
+    """A word about those of so many that are not in the page."""
+    over = count - BRIEF
+    if over <= 0:
+        return None
+    return el("p", f"{over:,} more {what} are not in this page; the form .json of the report has every one.")
 
 
 def _folded(label: str, head: Sequence[str], rows: Sequence[Markup], start: int) -> Iterator[Markup]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.jsonvalue import canonical, value_of
+from forensics.core.trace import StepKind
 from forensics.report.redaction import redactor_of
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Fingerprints:
     def __init__(self, material: Material) -> None:
         self._material = material
         self._given: dict[str, int] = {}
+        self._steps: dict[int, list[str]] = {}
         self._redactor = redactor_of(one.reading for one in material.examined)
 
     def of(self, finding: FindingRow) -> str:
@@ -41,17 +43,25 @@ class Fingerprints:
         return print_ if count == 1 else f"{print_}/{count}"
 
     def _about(self, finding: FindingRow) -> list[object]:
-        steps = sorted(self._step(step) for step in dict.fromkeys(finding.steps))
+        steps = sorted(map(self._known, dict.fromkeys(finding.steps)))
         return [finding.code, finding.trace, steps or _NUMBERS.sub("#", _unkeyed(finding.message))]
+
+    def _known(self, number: int) -> list[str]:
+        """A step as fingerprints tell it; most that have a finding have several."""
+        known = self._steps.get(number)
+        if known is None:
+            known = self._steps[number] = self._step(number)
+        return known
 
     def _step(self, number: int) -> list[str]:
         index = self._material.trace_at(number)
         trace = self._material.analyses[index].trace
-        step = trace.step(number - self._material.traces[index].first_step)
-        occurrence = "" if step.call is None else trace.calls[step.call].occurrence
-        said = b"" if step.payload is None else self._without_secrets(value_of(step.payload))
-        name = step.name.encode("utf-8", "backslashreplace").decode()
-        return [step.kind.label, name, occurrence, sha256(said).hexdigest()]
+        row = number - self._material.traces[index].first_step
+        call, payload = trace.call[row], trace.payload[row]
+        occurrence = "" if call < 0 else trace.calls[call].occurrence
+        said = b"" if payload is None else self._without_secrets(value_of(payload))
+        name = trace.strings[trace.name[row]].encode("utf-8", "backslashreplace").decode()
+        return [StepKind(trace.kind[row]).label, name, occurrence, sha256(said).hexdigest()]
 
     def _without_secrets(self, value: object) -> bytes:
         """What a payload says, its secrets by their kinds: nobody can try guesses of one against a fingerprint."""

@@ -9,6 +9,7 @@ import pytest
 
 from forensics.api import examine
 from forensics.report.html.opening import inspecting
+from forensics.report.html.parts import BRIEF, brief_row, brief_table
 from forensics.report.html.report import report_html
 from forensics.report.html.words import Inspecting
 from forensics.report.incident.compose import ReportOptions, report_document
@@ -19,6 +20,8 @@ from .conftest import ROOT, Page
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from forensics.report.markup import Markup
 
     from .conftest import Report
 
@@ -118,6 +121,30 @@ def test_what_is_beyond_a_page_is_said(report: Report) -> None:
     text = Page(report_html(report(turns(1667, "x")))).text
     assert "more rows are not in this page" in text
     assert "Steps 4,900 to 4,999 as a table" in text
+
+
+def test_reasons_beyond_a_thousand_are_counted(report: Report) -> None:
+    document = report("double_charge.chat.json")
+    (verdict,) = document.verdict.traces
+    reasons = (verdict.strict * BRIEF)[: BRIEF + 5]
+    many = msgspec.structs.replace(document.verdict, traces=[msgspec.structs.replace(verdict, strict=reasons)])
+    text = Page(report_html(msgspec.structs.replace(document, verdict=many))).text
+    assert "1,005 reasons to refuse under strict" in text
+    assert text.count("5 more reasons are not in this page; the form .json of the report has every one.") == 1
+
+
+def test_rows_that_a_page_does_not_show_are_not_made() -> None:
+    made: list[int] = []
+
+    def tell(number: int) -> Markup:
+        made.append(number)
+        return brief_row(str(number))
+
+    table = brief_table("Numbers", ("Number",), range(BRIEF + 7), tell)
+    assert table is not None
+    assert made == list(range(BRIEF))
+    assert "7 more rows are not in this page" in table.html
+    assert brief_table("Numbers", ("Number",), (), tell) is None
 
 
 def test_evidence_that_can_not_be_read_gives_a_page_too(tmp_path: Path) -> None:
