@@ -21,7 +21,8 @@ Payload = msgspec.Raw
 _NONE = -1  # instead of an offset
 _SPOOLED = -2  # this and below: an offset into the spool, counted down from here
 _PART = 1 << 18  # bytes of a record in which those are looked for at a time that most likely stand in it
-_MISSES = 4  # payloads, one after another, that were not found in a record
+_AT_A_TIME = 8  # records in which payloads are looked for
+_MISSES = 16  # payloads, one after another, that were not found
 _HEAD = 32  # bytes of a payload
 _ALIKE = 8  # texts that begin alike
 _SEARCHED = 1 << 16  # bytes of a record: in a longer one, where many payloads may stand, none is looked for
@@ -153,43 +154,54 @@ class Payloads:
 
 
 class _Standing:
-    """Looks for payloads in their records, each behind the one before it, in a part of the record at a time. A record
-    in which one after another is not found as it is told is not looked through again.
+    """Looks for payloads in their records. Where one after another is not found as it is told, none is looked for any
+    longer.
     """
 
     def __init__(self, payloads: Payloads) -> None:
         self._payloads = payloads
-        self._place = _NONE
-        self._part, self._begin, self._end = b"", _NONE, _NONE
-        self._behind, self._tries = 0, 0
+        self._records: dict[int, _Record] = {}
+        self._tries = _MISSES
 
     def find(self, payload: Payload, place: int) -> int:
         """The offset of a payload in the evidence; below 0 where it was not found."""
-        if place != self._place:
-            self._place = place
-            self._begin, self._end = self._payloads.reach(place)
-            self._behind, self._tries = self._begin, _MISSES if self._begin >= 0 else 0
-            self._look_from(self._begin)
         if not self._tries:
             return _NONE
-        told = bytes(payload)
+        record = self._records.get(place)
+        if record is None:
+            if len(self._records) >= _AT_A_TIME:
+                self._records.clear()
+            record = self._records[place] = _Record(self._payloads, place)
+        at = record.find(bytes(payload))
+        self._tries = self._tries - 1 if at < 0 else _MISSES
+        return at
+
+
+class _Record:
+    """Looks for payloads in one record, each behind the one before it, in a part of the record at a time."""
+
+    def __init__(self, payloads: Payloads, place: int) -> None:
+        self._payloads = payloads
+        self._behind, self._end = payloads.reach(place)
+        self._look()
+
+    def _look(self) -> None:
+        """Look at the part of the record behind what was found last."""
+        self._begin = begin = self._behind
+        self._part = self._payloads.part(begin, min(self._end, begin + _PART)) if begin >= 0 else b""
+
+    def find(self, told: bytes) -> int:
+        """Where a payload begins in the evidence; below 0 where it was not found."""
         at = self._near(told)
-        if at < 0 and self._begin + len(self._part) < self._end:
-            self._look_from(self._behind)
+        if at < 0 and self._begin < self._behind and self._begin + len(self._part) < self._end:
+            self._look()
             at = self._near(told)
         if at < 0:
             at = self._part.find(told)
         if at < 0:
-            self._tries -= 1
             return _NONE
-        self._tries = _MISSES
         self._behind = self._begin + at + len(told)
         return self._begin + at
-
-    def _look_from(self, begin: int) -> None:
-        """Look at the part of the record that begins there."""
-        self._begin = begin
-        self._part = self._payloads.part(begin, min(self._end, begin + _PART)) if begin >= 0 else b""
 
     def _near(self, told: bytes) -> int:
         """Where a payload begins that stands behind the last one, found by its first bytes: to prepare a search for all

@@ -124,7 +124,7 @@ def read(recorded: list[Fields]) -> Reading:
     return build.finish()
 
 
-def told(recorded: list[Fields], *, few: int, together: int = 2048) -> tuple[object, ...]:
+def told(recorded: list[Fields], *, few: int, together: int = 512) -> tuple[object, ...]:
     """What spans say where fewer than that are told one by one, and so many are looked at together."""
     with mock.patch(f"{WALK}._FEW", few), mock.patch(f"{WALK}._TOGETHER", together), ExitStack() as one_by_one:
         if few > len(recorded):
@@ -135,7 +135,7 @@ def told(recorded: list[Fields], *, few: int, together: int = 2048) -> tuple[obj
 
 
 @settings(deadline=None, max_examples=400)
-@given(runs, st.integers(0, 5), st.sampled_from([1, 3, 2048]))
+@given(runs, st.integers(0, 5), st.sampled_from([1, 3, 512]))
 def test_a_stretch_is_told_as_its_spans_one_by_one(run: list[list[Fields]], nested: int, together: int) -> None:
     recorded = spans_of(run, nested)
     if recorded:

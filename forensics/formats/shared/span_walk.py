@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from forensics.formats.shared.spans import Span
 
 
-_TOGETHER = 2048  # events that are looked at together
+_TOGETHER = 512  # events that are looked at together
 _FEW = 4  # events that are told one by one
 _TRIES = 4  # to tell a run of events at once
 

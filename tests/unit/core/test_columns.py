@@ -85,8 +85,8 @@ def test_payloads_that_stand_in_their_records_are_found_and_the_others_spooled(h
 
 
 @pytest.mark.parametrize("part", [64, 1 << 18])
-@pytest.mark.parametrize(("missed", "spooled"), [(3, 3), (4, 5)])
-def test_a_record_in_which_payloads_are_not_found_is_not_looked_through_for_ever(
+@pytest.mark.parametrize(("missed", "spooled"), [(15, 15), (16, 17)])
+def test_payloads_that_are_not_found_are_not_looked_for_for_ever(
     monkeypatch: pytest.MonkeyPatch, part: int, missed: int, spooled: int
 ) -> None:
     monkeypatch.setattr("forensics.core.payloads._PART", part)
@@ -97,6 +97,18 @@ def test_a_record_in_which_payloads_are_not_found_is_not_looked_through_for_ever
     payloads.add_each(told, [record] * len(told), bytes([1] * len(told)))
     assert list(payloads) == told
     assert payloads.spooled == spooled
+
+
+def test_payloads_of_many_records_that_take_turns_are_found() -> None:
+    lines = [b",".join(b'"%d.%d"' % (line, number) for number in range(20)) for line in range(12)]
+    places = Places(0, b"\n".join(lines))
+    starts = [sum(map(len, lines[:line])) + line for line in range(12)]
+    records = [places.add(offset=start, length=len(line)) for start, line in zip(starts, lines, strict=True)]
+    payloads = Payloads(places)
+    told = [raw(b'"%d.%d"' % (line, number)) for number in range(20) for line in range(12)]
+    payloads.add_each(told, records * 20, bytes([1] * len(told)))
+    assert list(payloads) == told
+    assert payloads.spooled == 0
 
 
 def test_payloads_of_a_long_record_are_found_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
