@@ -16,7 +16,13 @@ import msgspec
 
 from forensics.analysis.content.checks import CHECKS, varied
 from forensics.analysis.content.names import secret_name
-from forensics.analysis.content.patterns import acting_patterns, base64_pattern, names_pattern, text_pattern
+from forensics.analysis.content.patterns import (
+    BASE64_LEAST,
+    acting_patterns,
+    base64_pattern,
+    names_pattern,
+    text_pattern,
+)
 from forensics.analysis.content.values import fields_of
 from forensics.core.jsonvalue import decode_embedded
 from forensics.core.late import late
@@ -32,6 +38,7 @@ DEEPEST = 6
 
 _QUOTED = late(rb"%[0-9A-Fa-f]{2}")
 _RUN = late(rb"[^\s\"'<>]+")
+_JOINS = late(rb"[:=%]|--")  # what stands between a name and its value, or before an option
 _WORD = late(rb"[A-Za-z0-9_-]*")
 _ID_KEY = late(
     r"(?i)(?:.*[_-])?(?:id|ids|uuid|guid|number|no|seq|timestamp|time|at|ts|hash|sha|digest|offset|size|count)|.*(?:Id|ID|Uuid|Nano|At)"
@@ -78,6 +85,8 @@ def acting(text: bytes) -> Iterator[tuple[str, bytes]]:
 
 def _add(found: list[Span], more: list[Span]) -> None:
     """Add the spans that overlap none of those found before, which say more of them."""
+    if not more:
+        return
     taken = sorted((one.start, one.end) for one in found)
     ends = list(accumulate((end for _, end in taken), max))
     found += [one for one in more if not _overlaps(one, taken, ends)]
@@ -100,7 +109,7 @@ def _shapes(text: bytes, key: str | None) -> list[Span]:
         match = pattern.search(text, position)
         if match is None:
             break
-        shape = next(s for s in rules if match.start(s.number) >= 0)
+        shape = rules[match.lastindex - 1]
         start, end = match.span(shape.number)
         if _holds(shape, text, start, end, key):
             said = Span(start, end, _text(text[start:end]), shape.rule.kind, shape.group)
@@ -167,7 +176,7 @@ def _by_key(text: bytes, key: str | None, found: list[Span]) -> list[Span]:
 def _assigned(text: bytes) -> list[Span]:
     """`name = value` in running text: a quoted literal, or a value that is more than a word."""
     found: list[Span] = []
-    for match in names_pattern().finditer(text):
+    for match in names_pattern().finditer(text) if _JOINS.search(text) else ():
         named = secret_name(_text(match.group(2)))
         if named is None or (not match.group(3).strip() and match.group(1) != b"--"):
             continue
@@ -212,7 +221,7 @@ def _placed(text: bytes, span: Span, pointer: str) -> Span:
 
 def _in_base64(text: bytes, depth: int) -> list[Span]:
     found = []
-    for match in base64_pattern().finditer(text):
+    for match in base64_pattern().finditer(text) if len(text) >= BASE64_LEAST else ():
         start, end = match.span()
         plain = unpacked(bytes(match.group()))
         if plain is not None:

@@ -35,6 +35,8 @@ _ENDINGS = "values?|string|text|header|env|b64|base64|plain|raw|[12]"
 _SPELLED = r"\\u00(?:[46][0-9a-fA-F]|[57][0-9aA])"  # letters that nobody has to escape
 _ODD_KEY = r"""(?:[\x80-\xff]|\\u[0-9a-fA-F]{4})[^"\n]*"\s*:"""  # the name of a member with a letter beyond ASCII
 _BASE64_GROUPS = 6  # 18 bytes of text
+BASE64_LEAST = 4 * _BASE64_GROUPS
+"""Letters of base64 that are looked into."""
 _WORD = r"\b"
 _BEGINS = r"(?:^|[^0-9A-Za-z]|\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2})"  # of a word: escapes stand for a sign
 
@@ -88,7 +90,9 @@ def shapes() -> Iterator[Shape]:
 
 @lru_cache(maxsize=1)
 def text_pattern() -> tuple[Pattern, tuple[Shape, ...]]:
-    """The pattern over decoded text, without the rules about where a text may act: each rule is one group."""
+    """The pattern over decoded text, without the rules about where a text may act: each rule is one group, and these
+    are numbered from 1 in this order.
+    """
     found = tuple(s for s in shapes() if s.group != "texts")
     return compile_pattern(_any([s.rule.pattern for s in found])), found
 
