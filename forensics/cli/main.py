@@ -8,7 +8,7 @@ import sys
 from typing import NoReturn
 
 INTERRUPTED = 130
-_OBJECTS = 20_000  # are made before cycles are looked for: imports make many, and of cycles next to none
+_OBJECTS = 100_000  # are made before cycles are looked for: imports make many, and of cycles next to none
 _TOLD_TO_STOP = ("SIGTERM", "SIGHUP")  # the second is not known to every system
 
 

@@ -7,8 +7,6 @@ cluster in `dask_engine` and `ray_engine`, and `named_engines` finds one by its 
 
 from __future__ import annotations
 
-import multiprocessing
-import multiprocessing.process
 import os
 import threading
 from collections import deque
@@ -19,7 +17,6 @@ from concurrent.futures import (
     CancelledError,
     Executor,
     Future,
-    ProcessPoolExecutor,
     wait,
 )
 from itertools import chain, islice
@@ -35,6 +32,7 @@ from forensics.formats.shared.remote import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Iterator
+    from multiprocessing.process import BaseProcess
     from types import TracebackType
 
 Batch: TypeAlias = tuple[Unit, ...]
@@ -76,16 +74,21 @@ class _Here(Executor):
 
 def _pool(workers: int) -> Executor:
     """Processes that inherit nothing of this one: a fork of a process with threads may hang."""
+    import multiprocessing  # where nothing changed there is no work, and what makes processes is not loaded
+    from concurrent.futures import ProcessPoolExecutor
+
     method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     return ProcessPoolExecutor(workers, multiprocessing.get_context(method), _end_with_the_one_that_asks)
 
 
 def _end_with_the_one_that_asks() -> None:
     """A worker begins with this. Whoever is killed can't tell its workers to end, and they would wait for ever."""
+    import multiprocessing
+
     threading.Thread(target=_end_after, args=(multiprocessing.parent_process(),), daemon=True).start()
 
 
-def _end_after(parent: multiprocessing.process.BaseProcess | None) -> None:
+def _end_after(parent: BaseProcess | None) -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
