@@ -182,6 +182,12 @@ def test_what_is_told_at_once_is_told_as_one_by_one(session: list[list[str]], bl
     assert told(lines, few=0, block=block) == told(lines, few=1 << 30, block=block)
 
 
+def test_a_sub_agent_that_is_asked_is_no_branch_of_its_session() -> None:
+    asked = [one for number in range(10, 20) for one in exchange(number, frozenset({"aside", "prompt"}), None)]
+    lines = [json.dumps(one | {"parentUuid": "r9"}, separators=(",", ":")) for one in (FIRST, *asked)]
+    assert read(lines).counts.branches == 1
+
+
 def test_what_a_session_mostly_holds_is_told_at_once() -> None:
     ways = frozenset({"thought", "said", "news", "attached", "prompt", "beside"})
     told = [FIRST, *(one for number in range(10, 50) for one in exchange(number, ways, None))]

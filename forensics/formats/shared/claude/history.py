@@ -41,6 +41,13 @@ class Said(msgspec.Struct, frozen=True, gc=False):
     offset: int
 
 
+def names_of(kind: str, uuid: str, owner: str, length: int) -> tuple[Name, ...]:
+    """The names of a record of that kind by its `uuid` and by what it is a piece of ("": not said)."""
+    if not owner or owner == uuid:
+        return ((uuid, kind, length),) if uuid else ()
+    return ((uuid, kind, length), (owner, kind, length)) if uuid else ((owner, kind, length),)
+
+
 class Again:
     """Which records stood before: by `uuid` and content, else by what they are a piece of and content.
 
@@ -59,7 +66,7 @@ class Again:
         """Whether this record was told. A result that a waiting call's id names answers that call, whatever it says."""
         content = record.content
         said = b"" if content is None else bytes(content)
-        names = [(name, record.kind, len(said)) for name in _names(record)]
+        names = names_of(record.kind, record.uuid, _owner(record), len(said))
         for name in names:
             self._look_at(name)
         keys = [_key(name, said) for name in names]
@@ -130,11 +137,11 @@ class Again:
             build.found(finding("duplicate_record", message, locators=tuple(self.places), basis=Basis.DERIVED))
 
 
-def _names(record: Record) -> list[str]:
-    """Under which names a record stands; none where it neither has an id nor says anything."""
-    said = record.content is not None
-    owner = text(record.message, "id") or text(record.fields, "timestamp") if said else ""
-    return [name for name in (record.uuid, owner) if name]
+def _owner(record: Record) -> str:
+    """What a record is a piece of; "" where it says nothing."""
+    if record.content is None:
+        return ""
+    return text(record.message, "id") or text(record.fields, "timestamp")
 
 
 def _key(name: Name, said: bytes) -> bytes:

@@ -6,16 +6,16 @@ stood there, written again: then no key stands twice and nothing is written betw
 
 from __future__ import annotations
 
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from forensics.core.times import all_nanoseconds
 from forensics.core.trace import NOWHERE, Payload
-from forensics.formats.shared.claude.history import Said
+from forensics.formats.shared.claude.history import Said, names_of
 from forensics.formats.shared.claude.lines import is_clean
-from forensics.formats.shared.claude.shapes import BY_ITSELF, Key, Shape, Shapes, all_held
+from forensics.formats.shared.claude.shapes import BY_ITSELF, Held, Shape, Shapes, all_held
 from forensics.formats.shared.fields import Fields, is_text
 from forensics.formats.shared.groups import Group, Names
 
@@ -46,7 +46,7 @@ class Records:
     def __init__(self, shape: Shape, at: list[int], opened: Opened) -> None:
         self.shape = shape
         self.at = at
-        self.top = Group([opened.fields[row] for row in at])
+        self.top = opened.top(at)
         self.message = Group([opened.messages[row] for row in at]) if shape.speaks else None
         blocks = zip(*(opened.blocks[row] for row in at), strict=True) if shape.in_blocks else ()
         self.blocks = list(map(Group, blocks))
@@ -80,10 +80,7 @@ class Records:
             told = zip(self.texts("id", among=self.message), self.texts("timestamp"), strict=True)
             owners = [one or at for one, at in told]
         kind, known = self.shape.kind, zip(self.texts("uuid"), owners, self.contents, strict=True)
-        return [
-            Said(uuid, tuple([(name, kind, length) for name in {uuid: 0, owner: 0} if name]), offset)
-            for uuid, owner, (offset, length) in known
-        ]
+        return [Said(uuid, names_of(kind, uuid, owner, length), offset) for uuid, owner, (offset, length) in known]
 
     def _find_contents(self) -> list[Where]:
         if self.message is None:
@@ -139,33 +136,55 @@ class Opened:
         self.fields = block.fields
         self.starts = block.starts
         self.messages: list[Fields] = [_NOTHING] * len(block.fields)
-        self.blocks: list[list[Fields] | None] = [None] * len(block.fields)
-        self.shapes = self._open(block, shapes)
+        self.blocks: list[list[Fields]] = [[]] * len(block.fields)
+        self.shapes = [BY_ITSELF] * len(block.fields)
+        self._alike = {rows[0]: (list(rows), group) for rows, group in block.alike}
+        self._find_shapes(shapes)
+        for row, text in enumerate(() if is_clean(block.whole) else block.texts):
+            self.shapes[row] = self.shapes[row] if is_clean(text) else BY_ITSELF
 
-    def _open(self, block: Block, shapes: Shapes) -> list[Shape]:
-        """The shape of each record."""
-        tops = all_held(block.fields)
-        clean = is_clean(block.whole)
-        rows = [row for row, text in enumerate(block.texts) if clean or is_clean(text)]
-        speaking = [row for row in rows if tops[row][1] in _SPEAKERS]
-        known: dict[int, Key] = {row: (tops[row], (), None) for row in rows if tops[row][1] not in _SPEAKERS}
+    def _find_shapes(self, shapes: Shapes) -> None:
+        """Find the shape of each record."""
+        speaking: dict[int, Held] = {}
+        for held, rows in self._by_type():
+            if held[1] in _SPEAKERS:
+                speaking.update(zip(rows, repeat(held)))
+            else:
+                self._take(rows, shapes.of((held, (), None)))
+        talking: list[int] = []
         for row, message in self._opened(speaking, self.fields, "message", _objects):
             self.messages[row] = message
             if is_text(message.get("content", _ABSENT)):
-                known[row] = (tops[row], tuple(message), None)
-        talking = [row for row in speaking if self.messages[row] and row not in known]
+                self.shapes[row] = shapes.of((speaking[row], tuple(message), None))
+            else:
+                talking.append(row)
         told = dict(self._opened(talking, self.messages, "content", _lists))
-        held = iter(all_held(list(chain.from_iterable(told.values()))))
+        held_in_blocks = iter(all_held(list(chain.from_iterable(told.values()))))
         for row, blocks in told.items():
             self.blocks[row] = blocks
-            known[row] = (tops[row], tuple(self.messages[row]), tuple(islice(held, len(blocks))))
-        found = [BY_ITSELF] * len(self.fields)
-        for row, shape in zip(known, shapes.of(known.values()), strict=True):
-            found[row] = shape
-        return found
+            key = (speaking[row], tuple(self.messages[row]), tuple(islice(held_in_blocks, len(blocks))))
+            self.shapes[row] = shapes.of(key)
+
+    def _by_type(self) -> Iterator[tuple[Held, list[int]]]:
+        """The rows of the records that have the same keys and the same type."""
+        for rows, group in self._alike.values():
+            by_type: dict[bytes, list[int]] = {}
+            for row, kind in zip(rows, group.column("type") if group.has("type") else (), strict=False):
+                by_type.setdefault(bytes(kind), []).append(row)
+            keys = tuple(group.records[0])
+            yield from (((keys, kind), some) for kind, some in by_type.items())
+
+    def _take(self, rows: list[int], shape: Shape) -> None:
+        for row in rows:
+            self.shapes[row] = shape
+
+    def top(self, rows: list[int]) -> Group:
+        """The fields of these records, which have the same keys."""
+        alike, group = self._alike.get(rows[0], ((), None))
+        return group if group is not None and alike == rows else Group([self.fields[row] for row in rows])
 
     def _opened(
-        self, rows: list[int], among: Sequence[Fields], name: str, decode: Callable[[bytes], list[Any]]
+        self, rows: Iterable[int], among: Sequence[Fields], name: str, decode: Callable[[bytes], list[Any]]
     ) -> Iterator[tuple[int, Any]]:
         """What stands in that field of these records, where it is what was asked for and is spelled as it would be."""
         having = [row for row in rows if name in among[row]]

@@ -150,7 +150,9 @@ def _shown(records: Records) -> Iterable[Row | None]:
         (*shown, said) if said is not None and (said.says != NONE or not shown) else shown
         for shown, said in zip(results, spoken, strict=True)
     ]
-    asks = [not shape.results and not meta for meta in metas]
+    asks = [
+        not (shape.results or meta or aside) for meta, aside in zip(metas, records.marked("isSidechain"), strict=True)
+    ]
     rows = _rows(records, _lanes(records), asks, events)
     return (None if said is None else row for row, said in zip(rows, spoken, strict=True))
 

@@ -15,7 +15,7 @@ from forensics.core.jsonvalue import text_of
 from forensics.formats.shared.claude.kinds import CALLS_BESIDE, MEDIA, STRUCTURED, TEXTS, WORDS, is_result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from forensics.formats.shared.fields import Fields
 
@@ -56,9 +56,9 @@ class Shapes:
     def __init__(self) -> None:
         self._known: dict[Key, Shape] = {}
 
-    def of(self, keys: Iterable[Key]) -> list[Shape]:
-        """The shape of each record."""
-        return [self._known.get(key) or self._learn(key) for key in keys]
+    def of(self, key: Key) -> Shape:
+        """The shape of the records that are known by this."""
+        return self._known.get(key) or self._learn(key)
 
     def _learn(self, key: Key) -> Shape:
         if len(self._known) >= _SHAPES:
