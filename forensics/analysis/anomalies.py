@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -56,11 +57,12 @@ def anomalies(acts: Acts) -> tuple[Finding, ...]:
 
 def _flows(acts: Acts) -> Iterator[Finding]:
     """One finding a minting tool: its values that later steps hold."""
-    by_tool: dict[str, array[int]] = {}
+    tools, call_of = acts.trace.calls.column("tool"), acts.handles.call
+    by_tool: defaultdict[int, array[int]] = defaultdict(lambda: array("i"))
     for at in acts.handles.carried():
-        tool = acts.trace.calls.tool(acts.handles.call(at))
-        by_tool.setdefault(tool, array("i")).append(at)
-    for tool, places in by_tool.items():
+        by_tool[tools[call_of(at)]].append(at)
+    for number, places in by_tool.items():
+        tool = acts.trace.strings[number]
         handles = [acts.handles[at] for at in places[:_NAMED]]
         values = ", ".join(one_line(h.value, 40) for h in handles)
         more = f" and {len(places) - _NAMED} more" if len(places) > _NAMED else ""

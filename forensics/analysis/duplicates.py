@@ -5,6 +5,7 @@ effect: that each adds to the world, or no more than that they run a text.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -52,10 +53,8 @@ def twice(acts: Acts) -> Iterator[Finding]:
 
 def _alike(numbers: Sequence[int]) -> Iterator[int]:
     """The calls that do not stand alone with their number, in order."""
-    seen = bytearray(max(numbers, default=-1) + 1)
-    for number in numbers:
-        seen[number] = min(seen[number] + 1, 2)
-    return (row for row, number in enumerate(numbers) if seen[number] > 1)
+    counts = Counter(numbers)
+    return (row for row, number in enumerate(numbers) if counts[number] > 1)
 
 
 def _shows_an_effect(kind: Classification, rules: RuleSet) -> bool:

@@ -13,7 +13,7 @@ from forensics.core.sanitise import one_line
 from forensics.core.trace import Call, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from forensics.core.classes import Classification
     from forensics.core.trace import Trace
@@ -70,10 +70,11 @@ def executed_effects(trace: Trace, done: tuple[Repeat, ...], classes: Iterable[C
             yield finding("replay_executed_side_effect", message, steps=(repeat.step,))
 
 
-def executed_again(trace: Trace, classes: Iterable[Classification]) -> Iterator[Finding]:
+def executed_again(trace: Trace, classes: Sequence[Classification]) -> Iterator[Finding]:
     """Side effects that one trace holds twice: a branch or a resumed run went on from before a call and executed it."""
-    for call, classified in zip(trace.calls, classes, strict=True):
-        if call.again_of < 0 or call.outcome is Outcome.DENIED or classified.effect is Effect.NONE:
+    for row in sorted(trace.calls.rare("again_of")):
+        call = trace.calls[row]
+        if call.again_of < 0 or call.outcome is Outcome.DENIED or classes[row].effect is Effect.NONE:
             continue
         first = trace.calls[call.again_of]
         told = f"; {_shown(first)} the first time, {_shown(call)} now" if _shown(first) != _shown(call) else ""

@@ -60,7 +60,9 @@ class Shapes:
             kinds[match.lastindex - 1]
             if match is not None and match.lastindex is not None
             else self.kind(value, key)
-            if under_id or len(value) > MAX_SPACED
+            if len(value) > MAX_SPACED
+            else "id"
+            if under_id and value and _one_word(value)
             else None
             for match, value in zip(map(rules.fullmatch, short), values, strict=True)
         ]
@@ -97,4 +99,4 @@ class _Alternation:
 
 
 def _one_word(value: str) -> bool:
-    return len(value) <= MAX_KEYED and not any(character.isspace() for character in value)
+    return len(value) <= MAX_KEYED and _SPACE.search(value) is None
