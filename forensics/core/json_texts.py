@@ -121,13 +121,15 @@ def strict_values(texts: Iterable[bytes | None]) -> list[Any]:
     """The value of each text as the contract's strict JSON allows it (`strict_value`), one that holds JSON unfolded;
     None for None.
     """
-    return [None if text is None else _strict(text) for text in texts]
-
-
-def _strict(text: bytes) -> Any:
-    """Only long numbers and escaped surrogates are not strict as they are read."""
-    value = value_of(text)
-    return strict_value(value) if b"\\u" in text or holds_a_long_number(text) else value
+    told = [b"null" if text is None else text for text in texts]
+    values, _ = _decoded_at_once(told)
+    for at, value in enumerate(values):
+        if value is None or (type(value) is str and value.lstrip()[:1] in _OPENS):  # None: refused, perhaps
+            values[at] = value_of(told[at])
+    escaped = [at for at, text in enumerate(told) if b"\\u" in text]
+    for at in sorted({*escaped, *with_long_numbers(told)}):  # only such may be not strict as they are read
+        values[at] = strict_value(values[at])
+    return values
 
 
 def holds_a_long_number(data: bytes) -> bool:

@@ -9,9 +9,10 @@ from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forensics.core.calls import occurrence
+from forensics.core.evidence import Basis
 from forensics.core.json_texts import strict_values
 from forensics.core.jsonvalue import spell_surrogates
-from forensics.core.trace import Outcome
+from forensics.core.trace import Absence, Boundary, Outcome
 from forensics.report.documents import CallRow
 from forensics.report.written import moment, preview
 
@@ -48,8 +49,11 @@ def _class_names(kind: Classification) -> _ClassNames:
     return _ClassNames(kind.effect.name.lower(), kind.result.name.lower(), kind.tool_class.value)
 
 
-def _word(kind: StrEnum | None) -> str | None:
-    return None if kind is None else kind.value
+_WORDS: dict[StrEnum | None, str | None] = {
+    None: None,
+    **{kind: kind.value for kinds in (Outcome, Absence, Basis, Boundary) for kind in kinds},
+}
+_word = _WORDS.__getitem__
 
 
 class CallRows:
