@@ -68,6 +68,7 @@ class CallRows:
         self._blocks: dict[int, tuple[Block, ...]] = self._calls.rare("blocks")
         self._spelled: dict[int, str] = {}
         self._results: tuple[range, list[bytes | None]] = (range(0), [])
+        self._brought: tuple[range, list[list[str]]] = (range(0), [])
         self._columns = self._columns_by_field()
 
     def __len__(self) -> int:
@@ -118,7 +119,13 @@ class CallRows:
         return map(_decision, blocks, self._calls.each("outcome", rows), self._results_of(rows))
 
     def _minted(self, rows: range) -> list[list[str]]:
-        return [list(map(spell_surrogates, values)) for values in self._analysis.handles.minted_in(rows)]
+        """The values that came with the results of these rows; one result may bring a million, and is asked for anew by
+        each section of a text.
+        """
+        if self._brought[0] != rows:
+            values = self._analysis.handles.minted_in(rows)
+            self._brought = rows, [list(map(spell_surrogates, each)) for each in values]
+        return self._brought[1]
 
     def _classes(self, rows: range) -> list[_ClassNames]:
         return [self._names[number] for number in self._analysis.calls.numbers[rows.start : rows.stop]]

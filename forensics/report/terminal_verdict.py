@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -121,19 +121,22 @@ def _deciding(page: Page, trace: TraceRow, reason: ReasonRow) -> None:
         page.field("", short(reason.message, 400))
     if call.result_preview is not None:
         page.field("it returned", Span(short(call.result_preview, 160), "quote"))
-    for handle in _handles_of(trace, call)[:_FLOWS]:
+    for handle in _first_handles_of(trace, call):
         page.field("its handle", *flow(trace, handle))
     others = len(trace.verdict.reasons) - 1
     if others:
         page.field("", Span(f"and {plural(others, 'more reason')} below", "dim"))
 
 
-def _handles_of(trace: TraceRow, call: CallRow) -> Sequence[HandleRow]:
-    """What came with the result of a call; handles stand in the order of their steps."""
+def _first_handles_of(trace: TraceRow, call: CallRow) -> Sequence[HandleRow]:
+    """The first few values that came with the result of a call, of which there may be a million; handles stand in the
+    order of their steps.
+    """
     if call.result_step is None:
         return ()
     begin = bisect_left(trace.handles, call.result_step, key=_minted_in)
-    return trace.handles[begin : bisect_right(trace.handles, call.result_step, key=_minted_in)]
+    end = min(begin + _FLOWS, len(trace.handles))
+    return [handle for handle in trace.handles[begin:end] if _minted_in(handle) == call.result_step]
 
 
 def _minted_in(handle: HandleRow) -> int:

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from forensics.api import Examination, examine
+from forensics.report.handle_rows import HandleRows
 from forensics.report.jsonout import compact, json_bytes
 from forensics.report.rows import Rows, field_at, fields, picked
 from forensics.report.terminal import lines_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from forensics.report.documents import HandleRow
 
 
 @pytest.fixture
@@ -125,3 +128,25 @@ def test_a_call_that_ran_again_stands_beside_those_that_were_asked_for(examinati
     left = [call.occurrence for call in calls if call.occurrence != again]
     assert [call.occurrence for call in row.calls] == left
     assert [row.calls[at].occurrence for at in range(len(row.calls))] == left
+
+
+def test_of_a_thousand_values_of_one_result_the_text_makes_the_few_that_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = [
+        {"type": "tool_call", "id": "c", "name": "create_orders", "args": {}},
+        {"type": "tool_result", "call_id": "c", "result": {"ids": [f"ord_{7919 * n:07}" for n in range(1000)]}},
+    ]
+    path = tmp_path / "orders.jsonl"
+    path.write_text("\n".join(map(json.dumps, told)), "utf-8")
+    document = examine(path).audit(at_once=False)
+    made: list[range] = []
+    make = HandleRows.of
+
+    def of(rows: HandleRows, places: range) -> list[HandleRow]:
+        made.append(places)
+        return make(rows, places)
+
+    monkeypatch.setattr(HandleRows, "of", of)
+    assert any("ord_0000000" in span.text for line in lines_of(document) for span in line)
+    assert sum(map(len, made)) < 200
