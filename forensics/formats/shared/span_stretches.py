@@ -74,20 +74,26 @@ class UsualSpans:
         cast, spans = self._cast, self._cast.spans
         shapes: dict[tuple[Role, tuple[str, ...], tuple[int | str, ...]], list[int]] = {}
         for row in rows:
-            role, span = cast.roles[row], spans[row]
-            if (role is Role.TOOL or role is Role.MODEL) and row not in self._apart:
-                shapes.setdefault((role, tuple(span.attributes), span.slots), []).append(row)
+            if self._may_be(row):
+                span = spans[row]
+                shapes.setdefault((cast.roles[row], tuple(span.attributes), span.slots), []).append(row)
         found: dict[int, Turn | Tool] = {}
         for (role, _, _), alike in shapes.items():
             found.update(self._turns(alike) if role is Role.MODEL else self._tools(alike))
         return found
+
+    def _may_be(self, row: int) -> bool:
+        """Whether a span is a turn of which only the answer was captured, or a tool that returned something."""
+        cast, role = self._cast, self._cast.roles[row]
+        if role is Role.MODEL:
+            return row in cast.answers and row not in cast.prompts and row not in self._apart
+        return role is Role.TOOL and _RETURNED in cast.spans[row].attributes and row not in self._apart
 
     def _turns(self, rows: list[int]) -> dict[int, Turn | Tool]:
         cast = self._cast
         keys = cast.spans[rows[0]].attributes.keys()
         if not keys.isdisjoint(_MORE_OF_A_TURN):
             return {}
-        rows = [row for row in rows if row in cast.answers and row not in cast.prompts]
         attributes = [cast.spans[row].attributes for row in rows]
         models = _text(attributes, _first(names.MODEL, keys))
         finish = _payloads(attributes, _first(names.FINISH, keys))
