@@ -56,6 +56,7 @@ _CUT_HEAD = 4  # characters of a value that is cut off; fewer tell nothing
 _CUT_WINDOW = 400  # characters; nothing that is cut off keeps more of a value
 _SHORTEST = 5  # characters; a shorter value is hidden where it stands, not wherever its letters stand
 _ALONE = 12  # characters; a shorter value counts only where no letter or digit stands beside it
+_SHORT, _REMEMBERED = 64, 10_000  # characters of a text that is remembered to hold nothing, and how many are
 _JOINTS = late(r"[^A-Za-z0-9_-]+")
 _DIGIT = late("[0-9]")
 _WORD = late(r"[a-z]+|[A-Z]?[a-z]+")
@@ -94,6 +95,7 @@ class Redactor:
         self._longest = min(max(map(len, self._spelled), default=1), _CUT_WINDOW)
         everywhere = all(_is_distinct(value) for value in self._names)
         self._known_only = everywhere and all(one.complete for one in self._evidences)
+        self._clean: set[str] = set()  # short texts, such as names of fields, that were found to hold nothing
 
     @property
     def idle(self) -> bool:
@@ -160,11 +162,15 @@ class Redactor:
 
     def text(self, text: str, key: str | None = None) -> str:
         """The same text without them; `key` is the name of the field that holds it."""
-        if len(text) < _CUT_HEAD and key is None:
+        if text in self._clean or (len(text) < _CUT_HEAD and key is None):
             return text
         data = text.encode("utf-8", "surrogatepass")
         if self._known_only and not self._holds_known(data):
-            return self._uncut(text)
+            if _CUT in text:
+                return self._uncut(text)
+            if len(text) <= _SHORT and len(self._clean) < _REMEMBERED:
+                self._clean.add(text)
+            return text
         inside = self._json(text)
         if inside is not None:
             return inside
