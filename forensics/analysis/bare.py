@@ -6,9 +6,9 @@ only as a whole argument (the rule of PERFORMANCE section 4 for tokens of digits
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from forensics.core.late import late
 from forensics.core.trace import StepKind
 
 if TYPE_CHECKING:
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 _SHORTEST = 4
 _TELLING_NUMBER = 5  # longer than a year, a count, most ports; 6 where nothing else than the shape speaks for a value
 _ROUND = "000"  # a limit, a timeout, a price
-_PREFIXED = re.compile(rb"[A-Za-z]+[-_](?=[A-Za-z_-]*[0-9])([0-9A-Za-z][0-9A-Za-z_-]*)").fullmatch
-_YEAR = re.compile("(?:19|20)[0-9][0-9]").fullmatch
+_PREFIXED = late(rb"[A-Za-z]+[-_](?=[A-Za-z_-]*[0-9])([0-9A-Za-z][0-9A-Za-z_-]*)")
+_YEAR = late("(?:19|20)[0-9][0-9]")
 _CALL = int(StepKind.TOOL_CALL)
 _MODEL = int(StepKind.MODEL)
 
 
 def bare(value: bytes) -> bytes | None:
     """The value without its prefix; None where it has none, or where too little is left."""
-    parted = _PREFIXED(value)
+    parted = _PREFIXED.fullmatch(value)
     return parted[1] if parted is not None and len(parted[1]) >= _SHORTEST else None
 
 
@@ -46,7 +46,7 @@ def is_named_by(rest: str, text: Text, is_id_key: Callable[[str], bool], *, smal
 def _tells(digits: str, *, small: bool) -> bool:
     if digits.endswith(_ROUND):
         return False
-    return len(digits) >= _TELLING_NUMBER or (small and _YEAR(digits) is None)
+    return len(digits) >= _TELLING_NUMBER or (small and _YEAR.fullmatch(digits) is None)
 
 
 def _is_whole(rest: str, leaf: Leaf, is_id_key: Callable[[str], bool]) -> bool:

@@ -20,9 +20,6 @@ from forensics.core.limits import limits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _decode_text = msgspec.json.Decoder(str).decode

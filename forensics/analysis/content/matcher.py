@@ -21,6 +21,7 @@ from forensics.analysis.content.patterns import (
     acting_patterns,
     base64_pattern,
     names_pattern,
+    shape_trigger,
     text_pattern,
 )
 from forensics.analysis.content.values import fields_of
@@ -102,6 +103,8 @@ def _overlaps(one: Span, taken: list[tuple[int, int]], ends: list[int]) -> bool:
 
 
 def _shapes(text: bytes, key: str | None) -> list[Span]:
+    if shape_trigger().search(text) is None:
+        return []
     pattern, rules = text_pattern()
     found: list[Span] = []
     position = 0
