@@ -1,13 +1,15 @@
 """What was audited already, and by what? A SQLite file of results by place, so that a run that was ended goes on.
 
 A result counts only where the bytes of the evidence and everything it was judged by are the same: evidence, rules,
-policy and version by their digests. Each batch is one transaction, so that nothing is half there or there twice.
+policy and version by their digests. Each batch is one transaction, so that nothing is half there or there twice. What
+is kept is sealed by a digest: SQLite notes that a page is damaged only where its own structure is.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from contextlib import ExitStack, closing, contextmanager
+from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 import msgspec
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _APPLICATION = 0x666F7265  # "fore", so that no other file is taken for a ledger
-_VERSION = 3
+_VERSION = 4
 # Stamps stand apart from results: they are read and written for every file in every run, and results are long.
 _SCHEMA = (
     """CREATE TABLE IF NOT EXISTS stamps (
@@ -80,6 +82,11 @@ class _Traces(msgspec.Struct):
     traces: list[_TraceId]
 
 
+_At = tuple[bytes, str]
+"""Where a result stands: its place, as bytes, and its stage."""
+
+_OUTPUTS: _At = (b"", "outputs")
+_SEAL = 16  # bytes of the digest
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Result).decode
 _traces_in = msgspec.json.Decoder(_Traces).decode
@@ -163,7 +170,7 @@ class Ledger:
         """Write one result down, and say whether it is another than before."""
         at = (self._key(entry.place), entry.stage)
         was = self._base.execute("SELECT result FROM results WHERE place = ? AND stage = ?", at).fetchone()
-        result = _encode(entry.result)
+        result = _sealed(_encode(entry.result), at)
         self._base.execute(
             "INSERT OR REPLACE INTO stamps VALUES (?, ?, ?, ?, ?, ?, ?)", (*at, self._terms, *entry.stamp)
         )
@@ -189,12 +196,14 @@ class Ledger:
     def _decoded(self, decode: Callable[[bytes], _Decoded], place: str, stage: str) -> _Decoded:
         told = """SELECT result FROM results JOIN stamps USING (place, stage)
         WHERE place = ? AND stage = ? AND terms = ?"""
+        at = (self._key(place), stage)
         with self._told():
-            row = self._base.execute(told, (self._key(place), stage, self._terms)).fetchone()
+            row = self._base.execute(told, (*at, self._terms)).fetchone()
         if row is None:
             raise KeyError(place)
+        kept = self._unsealed(row[0], at)
         try:
-            return decode(row[0])
+            return decode(kept)
         except msgspec.MsgspecError as error:
             raise _damaged(self._path, str(error)) from None
 
@@ -202,14 +211,20 @@ class Ledger:
         """What `wrote` kept of outputs of that; None where they were of something else, or results changed since."""
         with self._told():
             changes, written, told = self._base.execute("SELECT changes, written, told FROM outputs").fetchone()
-        return bytes(told) if written == f"{changes} {self._terms} {of}" else None
+        return self._unsealed(told, _OUTPUTS) if written == f"{changes} {self._terms} {of}" else None
 
     def wrote(self, of: str, told: bytes) -> None:
         """Keep what is to be told of outputs that were written from the results as they are now."""
         with self._told():
             self._base.execute(
-                "UPDATE outputs SET written = changes || ' ' || ? || ' ' || ?, told = ?", (self._terms, of, told)
+                "UPDATE outputs SET written = changes || ' ' || ? || ' ' || ?, told = ?",
+                (self._terms, of, _sealed(told, _OUTPUTS)),
             )
+
+    def _unsealed(self, kept: object, at: _At) -> bytes:
+        if not isinstance(kept, bytes) or kept != _sealed(kept[_SEAL:], at):
+            raise _damaged(self._path, "a row is not what was written there")
+        return kept[_SEAL:]
 
     def _key(self, place: str) -> bytes:
         """A place as it stands in the ledger: as bytes, for a name of a file need not be valid text."""
@@ -248,6 +263,12 @@ class Ledger:
             if code == sqlite3.SQLITE_NOTADB:
                 raise _no_ledger(self._path, str(error)) from None
             raise _damaged(self._path, str(error)) from None
+
+
+def _sealed(told: bytes, at: _At) -> bytes:
+    """What is kept at a place: what is told there, behind a digest of both."""
+    key, stage = at
+    return blake2b(b"\0".join((key, stage.encode(), told)), digest_size=_SEAL).digest() + told
 
 
 def _no_ledger(path: Path, why: str) -> ConfigurationError:

@@ -244,10 +244,26 @@ def test_a_damaged_ledger_is_one_sentence_or_nothing_counts(corpus: Path, tmp_pa
     assert all(hints)
 
 
-def test_what_was_kept_in_a_row_that_says_nothing_is_damage(corpus: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE results SET result = x'7b7d'",
+        "UPDATE results SET result = CAST(replace(result, 'irreversible', 'none') AS BLOB)",
+        "UPDATE results SET result = (SELECT max(result) FROM results)",  # of another place
+        "UPDATE results SET result = x''",
+    ],
+)
+def test_a_result_that_is_not_what_was_written_is_damage(corpus: Path, tmp_path: Path, change: str) -> None:
     audit_corpus([corpus], tmp_path / "out", SERIAL)
     (tmp_path / "out" / SUMMARY).unlink()
-    _change(tmp_path / "out" / LEDGER, "UPDATE results SET result = x'7b7d'")
+    _change(tmp_path / "out" / LEDGER, change)
+    with pytest.raises(ConfigurationError, match="damaged"):
+        audit_corpus([corpus], tmp_path / "out", SERIAL)
+
+
+def test_what_was_kept_of_the_outputs_is_damaged(corpus: Path, tmp_path: Path) -> None:
+    audit_corpus([corpus], tmp_path / "out", SERIAL)
+    _change(tmp_path / "out" / LEDGER, "UPDATE outputs SET told = substr(told, 1, length(told) - 1)")
     with pytest.raises(ConfigurationError, match="damaged"):
         audit_corpus([corpus], tmp_path / "out", SERIAL)
 
