@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _SHORTEST = 4
 _TELLING_NUMBER = 5  # longer than a year, a count, most ports; 6 where nothing else than the shape speaks for a value
-_ROUND = "000"  # a limit, a timeout, a price
+ROUND = "000"
+"""How a number ends that somebody chose, and may choose again: a limit, a timeout, a price."""
 _PREFIXED = late(rb"[A-Za-z]+[-_](?=[A-Za-z_-]*[0-9])([0-9A-Za-z][0-9A-Za-z_-]*)")
 _YEAR = late("(?:19|20)[0-9][0-9]")
 _CALL = int(StepKind.TOOL_CALL)
@@ -44,7 +45,7 @@ def is_named_by(rest: str, text: Text, is_id_key: Callable[[str], bool], *, smal
 
 
 def _tells(digits: str, *, small: bool) -> bool:
-    if digits.endswith(_ROUND):
+    if digits.endswith(ROUND):
         return False
     return len(digits) >= _TELLING_NUMBER or (small and _YEAR.fullmatch(digits) is None)
 
@@ -53,4 +54,4 @@ def _is_whole(rest: str, leaf: Leaf, is_id_key: Callable[[str], bool]) -> bool:
     _, _, key, item = leaf
     if key is not None and str(item) == rest and is_id_key(key):
         return True
-    return item == rest and not rest.endswith(_ROUND)
+    return item == rest and not rest.endswith(ROUND)

@@ -15,6 +15,7 @@ from array import array
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
+from forensics.analysis.bare import ROUND
 from forensics.analysis.newcomers import LONGEST_VALUE, WAITS, Newcomers, may_be_value
 from forensics.analysis.runs import anchor_of
 from forensics.analysis.texts import encoded
@@ -45,7 +46,6 @@ _FRACTION = re.compile(b"[0-9]{1,9}Z").fullmatch  # of a second: the end of a ti
 _SHORTEST_RUN = 2
 _LONGEST_RUN = 200
 _TELLING_NUMBER = 6
-_ROUND = "000"  # a limit, a timeout, a price: chosen by somebody, and chosen again
 NEW_BY_SHAPE = frozenset({"uuid", "ulid", "cursor", "token", "url", "presigned-url", "jwt"})
 """Kinds of values that are new by their shape alone, even out of a read."""
 _CLOCK = "timestamp"
@@ -263,7 +263,7 @@ class Minting:
         """Whether a number is a whole scalar of these arguments and tells more than a count does: one under a key that
         names an id, or one that is not round and, in a large trace, long.
         """
-        telling = not number.endswith(_ROUND) and (self._small or len(number) >= _TELLING_NUMBER)
+        telling = not number.endswith(ROUND) and (self._small or len(number) >= _TELLING_NUMBER)
         keys = [leaf[2] for leaf in text.leaves if str(leaf[3]) == number]
         return any(telling or (key is not None and self._rules.is_id_key(key)) for key in keys)
 

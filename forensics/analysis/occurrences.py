@@ -81,12 +81,8 @@ class Occurrences:
         self.live.update(self.holders, chain.from_iterable(self.other_case.values()))
         self.live.update(run for piece, runs in self.holders.items() for run in runs if bare(run) == piece)
 
-    def rows(self) -> Iterator[tuple[int, bytes, bytes]]:
-        """Each row that says anything with its runs, as text, and those of them that may be related to others."""
-        return zip(self._all.rows, _lines(self._all.blocks), _lines(self._held), strict=True)
-
     def parts(self) -> Iterator[Part]:
-        """The same, some hundred rows at a time."""
+        """The rows that say anything, some hundred at a time, with their runs."""
         begin = end = first = 0
         for last, block in enumerate(self._all.blocks, 1):
             end += block.count(END) + 1
@@ -94,10 +90,6 @@ class Occurrences:
                 told, held = (_JOINED.join(blocks[first:last]) for blocks in (self._all.blocks, self._held))
                 yield Part(self._all.rows[begin:end], told.split(END), held)
                 begin, first = end, last
-
-    def __iter__(self) -> Iterator[tuple[int, Runs]]:
-        """Each row that holds any, with its runs."""
-        return ((row, runs) for row, line, _ in self.rows() if (runs := line.split()))
 
     def stands_after(self, run: bytes, row: int) -> bool:
         """Whether a run stands in a later row, or in what one of them encodes."""

@@ -29,16 +29,15 @@ class AttributeShape(msgspec.Struct, frozen=True, gc=False):
     """
 
     names: Names
-    slots: tuple[int | str, ...]
-    at: tuple[int, ...]
+    slots: tuple[int, ...]
     shared: tuple[int, ...]
     foreign: str
 
     def values(self, told: Sequence[KeyValue]) -> list[Payload] | None:
         """What these attributes hold as plain JSON, in the order of the names; None where one of them holds nothing."""
         values: list[Payload] = []
-        for at in self.at:
-            value = told[at].value
+        for slot in self.slots:
+            value = told[slot].value
             payload = value.string_value if value.string_value is not ABSENT else plain(value)
             if payload is None:
                 return None
@@ -67,10 +66,10 @@ class AttributeShapes:
             return shape
 
     def _shape(self, keys: Names) -> AttributeShape | None:
-        at = [slot for slot, key in enumerate(keys) if key in WANTED]
-        names = tuple(WANTED[keys[slot]] for slot in at)
+        slots = tuple(slot for slot, key in enumerate(keys) if key in WANTED)
+        names = tuple(WANTED[keys[slot]] for slot in slots)
         others = [other for key in keys if key not in WANTED and (other := self._other_names[key]) is not None]
         if len(set(names)) < len(names) or not MARKS.isdisjoint(names) or any(other.family for other in others):
             return None
         shared = tuple(number for number, name in enumerate(names) if name in SHARED)
-        return AttributeShape(names, tuple(at), tuple(at), shared, others[0].vocabulary if others else "")
+        return AttributeShape(names, slots, shared, others[0].vocabulary if others else "")
