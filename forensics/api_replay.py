@@ -13,19 +13,21 @@ import msgspec
 
 from forensics.analysis.run import TraceAnalysis, analyse
 from forensics.api import Options, inventory, one_evidence, one_trace, read, without_cycle_collection
-from forensics.compare.comparison import Comparison, Result, compare
+from forensics.compare.comparison import Comparison, Result, compare, other_output
 from forensics.compare.events import CALL, OUTPUT
 from forensics.compare.notes import Untold
 from forensics.core.evidence import Severity
 from forensics.core.findings import Finding
-from forensics.core.jsonvalue import raw
+from forensics.core.jsonvalue import raw, short_json, spell_surrogates
 from forensics.core.limits import under
 from forensics.core.policy import Policy
+from forensics.core.sanitise import one_line
 from forensics.core.trace import StepKind
 from forensics.core.verdict import Clearance
 from forensics.errors import ConfigurationError, ReplayRefused
 from forensics.formats.places import Where
 from forensics.formats.shared.source import STDIN
+from forensics.replay.blueprint_loop import GuardrailBlocked
 from forensics.replay.executable import executable
 from forensics.replay.findings import findings_of
 from forensics.replay.log import Told, Turned
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
 
 D = TypeVar("D")
 DONE, REFUSED, UNTOLD = 0, 1, 3
+_SHOWN = 80
 _PORTS = frozenset({"model", "call", "output", "system", "user", "approval", "memory"})
 """The kinds of events that an agent of the user's tells through its ports."""
 _CALLS = frozenset({CALL})
@@ -253,7 +256,9 @@ def _compared(prepared: Prepared, done: Rerun) -> Replayed:
     analysis = analyse(done.reading, prepared.rules, prepared.policy)[0]
     kinds = _kinds(done)
     outputs = _outputs(done, prepared.analysis.trace) if kinds == _CALLS else None
-    comparison = _unless_cut(compare(prepared.analysis, analysis, prepared.rules, kinds, outputs), done)
+    comparison = _with_its_end(
+        compare(prepared.analysis, analysis, prepared.rules, kinds, outputs), done, prepared.analysis.trace
+    )
     return Replayed(
         prepared=prepared,
         rerun=done,
@@ -274,14 +279,33 @@ def _kinds(done: Rerun) -> frozenset[str] | None:
     return _PORTS if asked else _CALLS
 
 
-def _unless_cut(compared: Comparison, done: Rerun) -> Comparison:
-    """A rerun that was stopped is not the recorded run, however alike both are up to there: what it would have done is
-    not known.
-    """
-    if done.stopped is None or compared.result in {Result.DIVERGED, Result.NOT_COMPARABLE}:
+def _with_its_end(compared: Comparison, done: Rerun, recorded: Trace) -> Comparison:
+    """A rerun that was stopped, or whose agent failed, is not the recorded run, however alike both are up to there."""
+    if compared.result in {Result.DIVERGED, Result.NOT_COMPARABLE}:
         return compared
-    rest = Untold("what the rerun does in the end", f"it was stopped there ({done.stopped.code})")
+    if done.stopped is not None:
+        return _cut(compared, f"it was stopped there ({done.stopped.code})")
+    if done.broke is None or _is_blocked_as_recorded(done):
+        return compared
+    before = recorded_output(recorded)
+    if before is None:
+        return _cut(compared, "its agent failed, and the record does not tell how the recorded run ended")
+    last = other_output(
+        (spell_surrogates(short_json(before, _SHOWN)), None), None, (len(recorded) - 1, len(done.trace) - 1)
+    )
+    failed = msgspec.structs.replace(last, because=f"the agent raised {one_line(done.broke, _SHOWN)}")
+    return msgspec.structs.replace(compared, result=Result.DIVERGED, divergences=(failed,))
+
+
+def _cut(compared: Comparison, why: str) -> Comparison:
+    """The comparison of a rerun of which it is not known what it would have done in the end."""
+    rest = Untold("what the rerun does in the end", why)
     return msgspec.structs.replace(compared, result=Result.NOT_COMPARABLE, not_compared=(*compared.not_compared, rest))
+
+
+def _is_blocked_as_recorded(done: Rerun) -> bool:
+    """Whether a rebuilt agent was ended by a guardrail; that the record says the same has been compared."""
+    return done.blueprint and done.broke is not None and done.broke.startswith(f"{GuardrailBlocked.__name__}: ")
 
 
 def _outputs(done: Rerun, recorded: Trace) -> tuple[Payload, Payload] | None:
@@ -292,9 +316,9 @@ def _outputs(done: Rerun, recorded: Trace) -> tuple[Payload, Payload] | None:
     return raw(before), raw(done.output)
 
 
-def _broke_anew(done: Rerun, compared: Comparison) -> bool:
-    """Whether the agent failed where the recorded one did not: a rebuilt one may be blocked as it was in the record."""
-    return done.broke is not None and not (done.blueprint and compared.result is Result.IDENTICAL)
+def _failed_anew(done: Rerun, compared: Comparison) -> bool:
+    """Whether the agent failed where the recorded one did not."""
+    return done.broke is not None and not (_is_blocked_as_recorded(done) and compared.result is Result.IDENTICAL)
 
 
 def replay_exit_code(replayed: Replayed, fail_on: Severity = Severity.HIGH) -> int:
@@ -302,7 +326,7 @@ def replay_exit_code(replayed: Replayed, fail_on: Severity = Severity.HIGH) -> i
     `fail_on`; 3 where that could not be compared; else 1.
     """
     done, compared = replayed.rerun, replayed.comparison
-    if done is None or compared is None or done.stopped is not None or _broke_anew(done, compared):
+    if done is None or compared is None or done.stopped is not None or _failed_anew(done, compared):
         return REFUSED
     loud = any(one.severity.rank >= fail_on.rank for one in (*replayed.findings, *compared.findings))
     if loud or compared.result is Result.DIVERGED:

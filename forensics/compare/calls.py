@@ -232,8 +232,13 @@ def _requested(call: Call) -> Payload | None:
 
 
 def _ended_by(one: Call, other: Call) -> Cause:
-    """A refusal comes from whoever refuses, everything else from the tool."""
-    return Cause.INPUT if Outcome.DENIED in {one.outcome, other.outcome} else Cause.TOOL
+    """A refusal comes from whoever refuses; that nobody answered from the agent, which did not make the call that its
+    model asked for or did not wait; everything else from the tool.
+    """
+    ended = {one.outcome, other.outcome}
+    if Outcome.ABSENT in ended:
+        return Cause.AGENT
+    return Cause.INPUT if Outcome.DENIED in ended else Cause.TOOL
 
 
 def call_in_words(call: Call) -> str:

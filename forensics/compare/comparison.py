@@ -29,7 +29,7 @@ from forensics.core.jsonvalue import short_json, spell_surrogates, value_of
 from forensics.core.renaming import Renamed, Renaming
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from forensics.analysis.run import TraceAnalysis
     from forensics.core.trace import Payload, Trace
@@ -46,7 +46,9 @@ _CAUSES = {
     "memory": Cause.TOOL,
     "tool_result": Cause.TOOL,
 }
-"""What an event of each kind comes from; every other kind comes from outside the run."""
+"""What an event of each kind comes from; every other kind comes from outside the run. That a model was asked at all is
+its agent's doing.
+"""
 _KINDS = {MODEL: Kind.MODEL_OUTPUT, OUTPUT: Kind.OUTPUT, "tool_result": Kind.RESULT}
 _WORDS = {MODEL: "what the model said", OUTPUT: "the final output", CALL: "a call"}
 _MEDIA = "the pictures, sounds and files in a message"
@@ -118,10 +120,12 @@ class _Walk:
         self.silent = tuple(frozenset(trace.silent_turns) for trace in traces)
         self.explanations = Explanations()
         self.suspects = Suspects(traces, self.renaming)
+        self.last_turns: dict[tuple[str, int], int] = {}
 
     def run(self, outputs: tuple[Payload, Payload] | None) -> Comparison:
         self.notes.gaps()
         found = self._script()
+        self.last_turns = _last_turns(found.rows)
         for row in found.rows:
             self.notes.beside.row(row)
             for one in self._row(row):
@@ -161,19 +165,7 @@ class _Walk:
         if parting is None:
             return
         steps = [max(len(trace) - 1, 0) for trace in self.traces]
-        told = Divergence(
-            index=steps[0],
-            kind=Kind.OUTPUT,
-            cause=Cause.AGENT,
-            lane="",
-            what=_words(OUTPUT),
-            left=shown(parting.first)[0],
-            right=shown(parting.first)[1],
-            pointer=parting.first.pointer,
-            left_step=steps[0],
-            right_step=steps[1],
-            touches=False,
-        )
+        told = other_output(shown(parting.first), parting.first.pointer, (steps[0], steps[1]))
         self.explanations.add(self.explanations.explain(told, None), None)
 
     # what can be compared --------------------------------------------------------------------------------------------
@@ -259,7 +251,7 @@ class _Walk:
         return Divergence(
             index=row.at,
             kind=kind,
-            cause=_CAUSES.get(name, Cause.INPUT),
+            cause=Cause.AGENT if self._asks_on(row) else _CAUSES.get(name, Cause.INPUT),
             lane=row.lane,
             what=_words(name),
             left=left,
@@ -270,6 +262,13 @@ class _Walk:
             touches=any(calls),
         )
 
+    def _asks_on(self, row: Row) -> bool:
+        """Whether this is a turn of one run after the other one's last: there the agent asked its model no more."""
+        side = 0 if row.right is None else 1
+        event, other = (row.left, row.right)[side], (row.left, row.right)[1 - side]
+        alone = event is not None and other is None and event.kind == MODEL
+        return alone and self.last_turns.get((row.lane, 1 - side), -1) < row.number
+
     def _shown(self, side: int, row: Row) -> str:
         """What an event says and does, shortened."""
         event = (row.left, row.right)[side]
@@ -278,6 +277,32 @@ class _Walk:
         payload = said(event.payload)
         words = [] if payload is None else [spell_surrogates(short_json(value_of(payload), _SHOWN))]
         return " ".join((*words, *(call_in_words(self.traces[side].calls[call]) for call in event.calls[:_SHOWN])))
+
+
+def _last_turns(rows: Sequence[Row]) -> dict[tuple[str, int], int]:
+    """The row of the last model turn of each lane and side."""
+    return {
+        (row.lane, side): row.number
+        for row in rows
+        for side, event in enumerate((row.left, row.right))
+        if event is not None and event.kind == MODEL
+    }
+
+
+def other_output(both: tuple[str | None, str | None], pointer: str | None, steps: tuple[int, int]) -> Divergence:
+    """The divergence of two runs that ended with other answers, `both` in short, at their last `steps`."""
+    return Divergence(
+        index=steps[0],
+        kind=Kind.OUTPUT,
+        cause=Cause.AGENT,
+        lane="",
+        what=_words(OUTPUT),
+        left=both[0],
+        right=both[1],
+        pointer=pointer,
+        left_step=steps[0],
+        right_step=steps[1],
+    )
 
 
 def _words(kind: str) -> str:

@@ -6,23 +6,26 @@ stands in another order in its lane is one row, marked as moved.
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import groupby, takewhile
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from forensics.compare.alignment import aligned
-from forensics.compare.events import Event, lanes_of
+from forensics.compare.events import CALL, Event, lanes_of
 from forensics.compare.keys import EventKeys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from forensics.compare.alignment import Pair
     from forensics.compare.keys import Keys
 
 
 class Row(msgspec.Struct, frozen=True):
     """Two events that belong together, or one alone. `at` is the step of the left run, or where it would stand there;
-    `first` marks the first row of a lane.
+    `first` marks the first row of a lane, and `number` counts the rows in order.
     """
 
     lane: str
@@ -31,6 +34,7 @@ class Row(msgspec.Struct, frozen=True):
     right: Event | None
     moved: bool = False
     first: bool = False
+    number: int = 0
 
 
 class Lane(msgspec.Struct, frozen=True):
@@ -56,7 +60,7 @@ def script(left: tuple[Event, ...], right: tuple[Event, ...], keys: tuple[Keys, 
             lane = lanes.setdefault(name, Lane(name, [], []))
             (lane.right if side else lane.left).append((event, keys[side].of(event)))
     placed = sorted((place for lane in lanes.values() for place in _placed(lane)), key=lambda one: one[0])
-    rows = tuple(row for _, row in placed)
+    rows = tuple(msgspec.structs.replace(row, number=number) for number, (_, row) in enumerate(placed))
     return Script(rows, len(lanes) > 1 and _interleaved(rows))
 
 
@@ -65,7 +69,7 @@ _Order = tuple[int, int, str, int]
 
 def _placed(lane: Lane) -> Iterator[tuple[_Order, Row]]:
     """The rows of a lane, each with its place in the order of the left run."""
-    pairs = list(aligned([keys for _, keys in lane.left], [keys for _, keys in lane.right]))
+    pairs = list(_calls_first(lane, aligned([keys for _, keys in lane.left], [keys for _, keys in lane.right])))
     moved = _moved(lane, pairs)
     taken = set(moved.values())
     steps = [event.step for event, _ in lane.left]
@@ -87,6 +91,27 @@ def _placed(lane: Lane) -> Iterator[tuple[_Order, Row]]:
             first=not number,
         )
         yield order, row
+
+
+def _calls_first(lane: Lane, pairs: Iterable[Pair]) -> Iterator[Pair]:
+    """The same pairs, and between two that belong together those of the left run first; but where the right run went on
+    with calls that no turn asked for, and the left one with something else, those calls: they are what was done
+    otherwise, and that another turn came there follows.
+    """
+    for alone, several in groupby(pairs, key=lambda pair: None in pair):
+        found = list(several)
+        if not alone:
+            yield from found
+            continue
+        lefts, rights = ([pair for pair in found if pair[side] is not None] for side in (0, 1))
+        calls = [] if lefts and _is_call(lane, lefts[0]) else list(takewhile(partial(_is_call, lane), rights))
+        yield from (*calls, *lefts, *rights[len(calls) :])
+
+
+def _is_call(lane: Lane, pair: Pair) -> bool:
+    i, j = pair
+    event = lane.left[i][0] if i is not None else lane.right[j][0] if j is not None else None
+    return event is not None and event.kind == CALL
 
 
 def _moved(lane: Lane, pairs: Sequence[tuple[int | None, int | None]]) -> dict[int, int]:

@@ -335,3 +335,9 @@ def test_what_a_block_holds_beside_its_text_is_said_too(tmp_path: Path, runs: Ru
 
     assert runs(events("bill-1"), events("bill-1")).comparison.result == "identical"
     assert runs(events("bill-1"), events("bill-2")).comparison.result == "diverged"
+
+
+def test_a_turn_after_the_other_runs_last_is_no_word_of_its_model(runs: Runs) -> None:
+    shorter, longer = chat(turn("alpha")), chat(turn("alpha"), turn("beta"))
+    assert told(runs(longer, shorter)) == [("missing", "agent_difference", None)]
+    assert told(runs(shorter, longer)) == [("extra", "agent_difference", None)]

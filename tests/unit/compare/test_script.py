@@ -55,3 +55,13 @@ def test_an_agent_that_has_another_name_is_set_beside_its_twin() -> None:
 def test_a_tool_is_known_without_its_server_only_between_formats() -> None:
     assert tool_name("mcp__oncall__pager_trigger", loose=True) == tool_name("pager.trigger", loose=True)
     assert tool_name("pager.trigger", loose=False) == "pager.trigger"
+
+
+def test_calls_that_no_turn_asked_for_stand_before_the_turn_that_came_there_in_the_other_run() -> None:
+    """They are what was done otherwise, on whichever side they are; else the left run comes first."""
+    first, second = events("x:1", "x:2")
+    again = tuple(Event("call", "x", step, raw("page")) for step in (1, 2))
+    for left, right in (((first, second), (first, *again)), ((first, *again), (first, second))):
+        found = beside(left, right)
+        kinds = [event.kind for row in found.rows for event in (row.left, row.right) if event is not None]
+        assert kinds == ["model", "model", "call", "call", "model"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from forensics.api import Options
-from forensics.api_replay import prepare
+from forensics.api_replay import prepare, replay_exit_code
 from forensics.errors import InjectionMissError
 from forensics.replay.inline import here
 from forensics.replay.plan import Code, Modifications, Plan, Stub
@@ -547,3 +547,68 @@ def test_a_rerun_that_was_stopped_is_never_identical(
     assert document.comparison is not None
     assert document.comparison.result == "not_comparable"
     assert "stopped there (replay_miss)" in document.comparison.not_compared[-1].why
+
+
+def test_an_agent_that_fails_in_the_end_is_another_run(
+    rerun: Callable[..., Replayed], of_messages: Callable[..., Path]
+) -> None:
+    """It did all that was recorded, and then did not answer."""
+
+    def agent(ports: Any) -> Any:
+        ports.model.ask()
+        ports.tools.call("check", {})
+        ports.model.ask()
+        raise ValueError("no\x1b[2J answer")
+
+    replayed = rerun(agent, evidence=of_messages(("check", {}, {"ok": True})))
+    document = replayed.document()
+    assert document.comparison is not None
+    assert document.comparison.result == "diverged"
+    first = document.comparison.first_divergence
+    assert first is not None
+    assert (first.kind, first.cause, first.left, first.right) == ("output", "agent_difference", '"done"', None)
+    assert first.because == "the agent raised ValueError: no\\x1b[2J answer"
+    assert replay_exit_code(replayed) == 1
+
+
+@pytest.mark.parametrize("value", [float("nan"), object(), {"deep": float("inf")}])
+def test_an_answer_that_no_port_carries_is_never_the_recorded_one(
+    rerun: Callable[..., Replayed], of_messages: Callable[..., Path], value: Any
+) -> None:
+    def agent(ports: Any) -> Any:
+        ports.model.ask()
+        ports.tools.call("check", {})
+        ports.model.ask()
+        return value
+
+    document = rerun(agent, evidence=of_messages(("check", {}, {"ok": True}))).document()
+    assert document.comparison is not None
+    assert document.comparison.result in {"diverged", "not_comparable"}
+
+
+def test_a_call_that_the_agent_leaves_out_is_its_own_doing(
+    rerun: Callable[..., Replayed], of_messages: Callable[..., Path]
+) -> None:
+    def agent(ports: Any) -> Any:
+        ports.model.ask()
+        return ports.model.ask().text
+
+    document = rerun(agent, evidence=of_messages(("check", {}, {"ok": True}))).document()
+    assert document.comparison is not None
+    first = document.comparison.first_divergence
+    assert first is not None
+    assert (first.kind, first.cause) == ("outcome", "agent_difference")
+
+
+def test_a_call_more_is_the_first_difference(rerun: Callable[..., Replayed], of_messages: Callable[..., Path]) -> None:
+    """The rerun stopped there: that its model was not asked again follows from it."""
+
+    def agent(ports: Any) -> Any:
+        ports.model.ask()
+        ports.tools.call("check", {})
+        ports.tools.call("check", {})
+
+    document = rerun(agent, evidence=of_messages(("check", {}, {"ok": True}))).document()
+    assert document.comparison is not None
+    told = [(one.kind, one.cause, one.explained_by) for one in document.comparison.divergences]
+    assert told == [("extra", "agent_difference", None), ("missing", "agent_difference", 0)]
