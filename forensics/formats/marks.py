@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MESSAGES = frozenset(
     {"role", "parts", "lc", "type", "request", "body", "object", "input", "messages", "contents", "items"}
+    | {"candidates", "output"}
 )
 _RPC_BODIES = ("msg", "message", "payload", "data", "body", "rpc", "raw", "content", "request", "response")
 

@@ -168,4 +168,13 @@ def spelled(word: str) -> str:
 def call_marks(keys: Iterable[str]) -> bool:
     """Whether an object with these keys looks like a call: it names one by its id, or a tool with its arguments."""
     names = {spelled(key) for key in keys}
-    return bool(names & _CALL_IDS) or bool(names & _TOOL_NAMES and names & _ARGUMENTS)
+    return bool(names & _CALL_IDS) or _names_a_tool(names)
+
+
+def names_a_tool(keys: Iterable[str]) -> bool:
+    """Whether an object with these keys names a tool with its arguments."""
+    return _names_a_tool({spelled(key) for key in keys})
+
+
+def _names_a_tool(names: set[str]) -> bool:
+    return bool(names & _TOOL_NAMES and names & _ARGUMENTS)

@@ -103,6 +103,84 @@ def test_every_container_tells_the_same_run(tmp_path: Path, name: str, content: 
     holds_the_payment(trace)
 
 
+OSLO = {"city": "Oslo"}
+ALONE: dict[str, tuple[str, dict[str, Any]]] = {
+    "anthropic": (
+        "anthropic-messages",
+        {
+            "type": "message",
+            "id": "msg_1",
+            "role": "assistant",
+            "stop_reason": "tool_use",
+            "model": "m",
+            "content": [{"type": "tool_use", "id": "t1", "name": "weather", "input": OSLO}],
+            "usage": {"input_tokens": 5, "output_tokens": 3},
+        },
+    ),
+    "anthropic, a tool of a server": (
+        "anthropic-messages",
+        {
+            "type": "message",
+            "id": "msg_1",
+            "role": "assistant",
+            "stop_reason": "end_turn",
+            "model": "m",
+            "content": [{"type": "mcp_tool_use", "id": "t1", "name": "weather", "input": OSLO, "server_name": "s"}],
+            "usage": {"input_tokens": 5, "output_tokens": 3},
+        },
+    ),
+    "gemini": (
+        "gemini",
+        {
+            "candidates": [
+                {"content": {"role": "model", "parts": [{"functionCall": {"name": "weather", "args": OSLO}}]}}
+            ],
+            "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 3},
+            "modelVersion": "m",
+        },
+    ),
+    "converse": (
+        "openai-chat",
+        {
+            "output": {
+                "message": {
+                    "role": "assistant",
+                    "content": [{"toolUse": {"toolUseId": "t1", "name": "weather", "input": OSLO}}],
+                }
+            },
+            "stopReason": "tool_use",
+            "usage": {"inputTokens": 5, "outputTokens": 3},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "body"), ALONE.values(), ids=ALONE)
+def test_the_body_of_a_response_alone_is_a_turn(tmp_path: Path, name: str, body: dict[str, Any]) -> None:
+    document = examine(write(tmp_path, body)).audit()
+    (trace,) = load(write(tmp_path, body))
+    (call,) = trace.calls
+    assert call.arguments is not None
+    assert (trace.format, call.tool, value_of(call.arguments)) == (name, "weather", OSLO)
+    assert (document.counts.input_tokens, document.counts.output_tokens) == (5, 3)
+    assert not document.traces[0].verdict.cleared
+
+
+@pytest.mark.parametrize("message", [CHAT_CALL, GEMINI[1], RESPONSES[2], ANTHROPIC[1]])
+def test_one_message_alone_is_a_list_of_one(tmp_path: Path, message: dict[str, Any]) -> None:
+    (trace,) = load(write(tmp_path, message))
+    assert [(call.tool, call.recorded_id) for call in trace.calls] == [("pay", "call_a")]
+
+
+def test_a_role_beside_its_message_is_one_message(tmp_path: Path) -> None:
+    beside = [{"role": one["role"], "message": {"content": one["content"]}} for one in ANTHROPIC]
+    (trace,) = load(write_lines(tmp_path, beside))
+    assert trace.format == "openai-chat"
+    holds_the_payment(trace)
+    assert trace.calls[0].requested is not None
+    assert trace.calls[0].requested.pointer == "/message/content/0"
+
+
 @pytest.mark.parametrize("messages", [CHAT, ANTHROPIC, GEMINI], ids=["chat", "anthropic", "gemini"])
 def test_one_message_a_line_is_one_run(tmp_path: Path, messages: list[Any]) -> None:
     (trace,) = load(write_lines(tmp_path, messages))

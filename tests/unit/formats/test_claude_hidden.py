@@ -60,6 +60,13 @@ def hiding(tmp_path: Path, *records: Fields) -> list[str]:
         (asks([TEXT]), answers("x"), beside(type="queue-operation", operation=[asks([CALL]), answers([RESULT])])),
         (asks([TEXT]), answers("x"), beside(type="user", messages=[{"role": "user", "content": [CALL]}])),
         (asks([TEXT]), answers("x"), beside(type="agent_turn", message={"role": "assistant", "content": "hm"})),
+        (
+            asks([TEXT]),
+            answers("x"),
+            beside(type="tool", message={"role": "tool", "tool_name": "rm", "tool_input": {}}),
+        ),
+        (asks([TEXT]), answers("x"), beside(type="assistant", message={"role": "model", "parts": [{"text": "hm"}]})),
+        (beside(type="tool", name="rm", input={}), beside(type="tool", name="rm", input={}, uuid="e", parentUuid="d")),
     ],
 )
 def test_a_call_in_a_place_that_is_not_read_is_a_gap(tmp_path: Path, records: tuple[Fields, ...]) -> None:
@@ -78,3 +85,16 @@ def test_a_call_in_a_place_that_is_not_read_is_a_gap(tmp_path: Path, records: tu
 )
 def test_a_call_that_is_told_elsewhere_is_none(tmp_path: Path, member: Fields) -> None:
     assert not hiding(tmp_path, asks([CALL]), answers([RESULT]), beside(**member))
+
+
+def test_a_message_without_content_is_known_by_all_that_it_says(tmp_path: Path) -> None:
+    spoken = beside(type="assistant", message={"role": "model", "parts": [{"text": "hm"}]})
+    asked = {"role": "model", "parts": [{"functionCall": {"id": "t1", "name": "rm", "args": {}}}]}
+    told = hiding(tmp_path, asks([TEXT]), answers("x"), spoken, beside(type="assistant", message=asked))
+    assert told == ["evidence_gap"] * 3  # that neither message has content, and that the second asks for a call
+
+
+def test_a_record_that_is_known_by_its_id_alone_is_looked_through_each_time(tmp_path: Path) -> None:
+    first = beside(type="note", text="ok")
+    assert not hiding(tmp_path, asks([TEXT]), answers("x"), first, first)
+    assert hiding(tmp_path, asks([TEXT]), answers("x"), first, {**first, "tool_use": CALL}) == ["evidence_gap"]

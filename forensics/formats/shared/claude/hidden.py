@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from forensics.core.jsonvalue import value_of
+from forensics.core.sanitise import one_line
 from forensics.formats.shared.claude.kinds import CALLS_BESIDE, is_read, is_result
-from forensics.formats.shared.fields import as_object, call_marks, holds_a_call, is_text, opens_with
+from forensics.formats.shared.fields import as_object, call_marks, holds_a_call, is_text, names_a_tool, opens_with
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -51,7 +52,7 @@ _NOTHING = (b"null", b"[]", b"{}")
 
 
 def _may_hold(record: Record) -> bool:
-    return any(map(may_hold, record.fields.values()))
+    return any(map(may_hold, record.fields.values())) or names_a_tool(record.fields)
 
 
 def may_hold(raw: Payload | bytes) -> bool:
@@ -59,9 +60,16 @@ def may_hold(raw: Payload | bytes) -> bool:
     return _NAMES_A_CALL in bytes(raw) or holds_a_call(raw)
 
 
-def is_a_turn(record: Record) -> bool:
-    """Whether a record of a kind that is not known holds a message of the model."""
-    return "content" in record.message and record.kind not in ("assistant", "user")
+def unread_message(record: Record) -> str:
+    """Why the message of a record is not read; "" where it is, or where there is none."""
+    if record.kind not in ("assistant", "user"):
+        known = "content" in record.message or "role" in record.message
+        return f"a message in a record of a kind that is not known ({one_line(record.kind or '(none)', 40)})" * known
+    return "a message without content: what it says stands in members that are not read" * _has_no_content(record)
+
+
+def _has_no_content(record: Record) -> bool:
+    return bool(record.message) and "content" not in record.message
 
 
 def hidden_in(part: Payload, told: Collection[str], tools: Collection[str]) -> bool:

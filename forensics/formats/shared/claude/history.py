@@ -64,8 +64,7 @@ class Again:
 
     def is_again(self, record: Record, waits: Callable[[str], bool]) -> bool:
         """Whether this record was told. A result that a waiting call's id names answers that call, whatever it says."""
-        content = record.content
-        said = b"" if content is None else bytes(content)
+        said = _said(record)
         names = names_of(record.kind, record.uuid, _owner(record), len(said))
         for name in names:
             self._look_at(name)
@@ -135,6 +134,14 @@ class Again:
         if self.count:
             message = f"{self.count} records stand again (same id, same content): each is told once"
             build.found(finding("duplicate_record", message, locators=tuple(self.places), basis=Basis.DERIVED))
+
+
+def _said(record: Record) -> bytes:
+    """What a record says: its content, or the whole of a message that has none."""
+    content = record.content
+    if content is not None:
+        return bytes(content)
+    return bytes(record.fields["message"]) if record.message else b""
 
 
 def _owner(record: Record) -> str:

@@ -13,6 +13,7 @@ import msgspec
 
 from forensics.core.jsonvalue import text_of
 from forensics.formats.shared.claude.kinds import CALLS_BESIDE, MEDIA, STRUCTURED, TEXTS, WORDS, is_result
+from forensics.formats.shared.fields import names_a_tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +79,7 @@ def _shape(record: Held, message: Keys, blocks: tuple[Held, ...] | None) -> Shap
     if kind in _ALONE_TYPES or _ALONE & set(keys) or len(set(STRUCTURED) & set(keys)) > 1 or len(keys) > _LONGEST:
         return BY_ITSELF
     if kind not in ("assistant", "user"):
-        return BY_ITSELF if "message" in keys else Shape(kind)
+        return BY_ITSELF if "message" in keys or names_a_tool(keys) else Shape(kind)
     if CALLS_BESIDE & set(message) or "content" not in message or len(message) > _LONGEST:
         return BY_ITSELF
     return _spoken(kind, blocks)

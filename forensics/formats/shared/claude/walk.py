@@ -11,10 +11,9 @@ from forensics.core.build import Spot
 from forensics.core.evidence import Severity
 from forensics.core.findings import finding
 from forensics.core.jsonvalue import text_of
-from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import NOWHERE, Payload, StepKind
-from forensics.formats.shared.claude.hidden import hidden_in, is_a_turn, suspect
+from forensics.formats.shared.claude.hidden import hidden_in, suspect, unread_message
 from forensics.formats.shared.claude.history import Again, Chain
 from forensics.formats.shared.claude.kinds import (
     AGENT_NEWS,
@@ -131,6 +130,8 @@ class Session:
         spot = Spot(spot.place, spot.pointer, nanoseconds(present(fields, "timestamp")))
         if self.again.is_again(record, self.lanes.wait_for):
             self.again.note(self.build.places.locator(spot.place, spot.pointer))
+            if record.content is None:  # it was known by its id alone
+                self._suspect(record, spot)
             return
         if self.chain.note(record):
             self.tell_lost(spot)
@@ -147,9 +148,9 @@ class Session:
         part = suspect(record)
         if part is not None:
             self.suspects.append((part, spot))
-        if is_a_turn(record):
-            message = f"a message in a record of a kind that is not known ({one_line(record.kind or '(none)', 40)})"
-            self.trace_builder().gap("evidence_gap", message, spot)
+        unread = unread_message(record)
+        if unread:
+            self.trace_builder().gap("evidence_gap", unread, spot)
 
     def _tell_hidden(self) -> None:
         calls = self.trace_builder().trace.calls

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, present, text
+from forensics.formats.shared.fields import Fields, fields_of, is_text, items_in, items_of, object_in, present, text
 from forensics.formats.shared.messages.conversation import is_item, is_message
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _ITEMS = frozenset(
 _LISTS = ("messages", "contents", "input", "items")
 _WRAPPERS = ("request", "body")
 _BODIES = {"response": ("output", "responses_body"), "chat.completion": ("choices", "chat_body")}
+_ENDINGS = ("tool_use", "tool_result")  # of a block's type: Anthropic adds tools of its own that way
 _LOOKED_AT = 40
 # Keys that say "another format": its messages are not the evidence, only a part of it.
 _FOREIGN = frozenset(
@@ -125,6 +126,14 @@ def _body(fields: Fields) -> list[Fields]:
     body = _BODIES.get(text(fields, "object"))
     if body is not None and body[0] in fields:
         return [{body[1]: fields[body[0]]}]
+    if "candidates" in fields:
+        return [
+            inner
+            for raw in items_in(fields, "candidates")
+            if "parts" in (inner := object_in(fields_of(raw), "content"))
+        ]
+    if "stopReason" in fields and "message" in (output := object_in(fields, "output")):
+        return [fields_of(output["message"])]
     asked = present(fields, "input")
     if asked is not None and is_text(asked) and present(fields, "model", "output") is not None:
         return [{"responses_body": asked}]
@@ -158,5 +167,9 @@ def _votes(fields: Fields) -> list[str]:
     content = fields.get("content")
     if content is not None and not is_text(content):
         kinds = (text(fields_of(block), "type") for block in items_of(content))
-        votes.extend(_BLOCKS[k] for k in kinds if k in _BLOCKS)
+        votes.extend(_BLOCKS[k] for k in map(_family, kinds) if k in _BLOCKS)
     return votes
+
+
+def _family(kind: str) -> str:
+    return next((end for end in _ENDINGS if kind.endswith(end)), kind)

@@ -95,6 +95,8 @@ def parse_conversation(raw: Payload, locate: Locate = nowhere) -> Conversation:
     if opens_with(raw, b"["):
         return Conversation(_messages(raw, "", locate))
     fields = fields_of(raw)
+    if is_message(fields):
+        return _alone(fields, raw)
     request, base = _request(fields)
     answer = _answer(fields, request, base)
     prompt = _prompt(request, base, locate)
@@ -114,6 +116,25 @@ def parse_conversation(raw: Payload, locate: Locate = nowhere) -> Conversation:
             *_untold_calls(fields, (*prompt, *answer.messages)),
         ),
     )
+
+
+def _alone(fields: Fields, raw: Payload) -> Conversation:
+    """A message that stands alone: the body of a response where it says how the model ended, else a list of one."""
+    if _ENDS.isdisjoint(fields):
+        return Conversation((parse_message(raw, ""),))
+    told = read_body(fields, "")
+    return Conversation(
+        answer=told.messages,
+        model=told.model,
+        usage=told.usage,
+        error=told.error,
+        doubts=told.doubts,
+        trace_id=text(fields, "id"),
+    )
+
+
+_ENDS = frozenset({"stop_reason", "stopReason", "usage"})
+"""What the API says beside its answer, and nobody says of a message that was sent to it."""
 
 
 # the request ---------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from forensics.formats.shared.fields import (
     Fields,
     fields_of,
     items_of,
+    opens_with,
     present,
     text,
 )
@@ -48,7 +49,7 @@ def parse_message(raw: Payload | memoryview, pointer: str, keep: Keep = in_place
     """One message, or one item of a Responses list, as a Message. Never raises: what is not understood is its text,
     and a doubt where it may hide something.
     """
-    fields = _unwrap(fields_of(raw))
+    fields, below = _unwrap(fields_of(raw))
     draft = Draft(keep)
     draft.role = _role(fields)
     read_item(draft, fields, "")
@@ -58,7 +59,7 @@ def parse_message(raw: Payload | memoryview, pointer: str, keep: Keep = in_place
     if not fields or (draft.role in _TOLD_WHOLE and not draft.texts and not draft.calls and not draft.results):
         draft.texts.append(keep(msgspec.Raw(bytes(raw))))
     _doubt_message(draft, fields)
-    return _message(draft, fields, pointer)
+    return _message(draft, fields, pointer + below)
 
 
 _ROLE_OF_ITEM = {
@@ -72,8 +73,17 @@ _ELSEWHERE = frozenset({"item_reference"})
 _NO_EVENT = frozenset({"mcp_list_tools"})
 
 
-def _unwrap(fields: Fields) -> Fields:
-    """A LangChain dump (`lc`, `kwargs`) or dict (`type`, `data`) as the fields of its message."""
+def _unwrap(fields: Fields) -> tuple[Fields, str]:
+    """The fields of the message that an object is or wraps, and where it stands in that: a LangChain dump (`lc`,
+    `kwargs`) or dict (`type`, `data`), or a role with the message beside it (Cursor's transcripts).
+    """
+    held = fields.get("message")
+    if held is not None and "role" in fields and _SAYS.isdisjoint(fields) and opens_with(held, b"{"):
+        return {**fields_of(held), "role": fields["role"]}, "/message"
+    return _of_langchain(fields), ""
+
+
+def _of_langchain(fields: Fields) -> Fields:
     inner = fields.get("kwargs") if "lc" in fields else fields.get("data") if "type" in fields else None
     if inner is None:
         return fields
@@ -127,17 +137,20 @@ def _holds_nothing(draft: Draft, fields: Fields) -> bool:
     return not read and present(fields, *_SAYS) is None
 
 
-_SAYS = (
-    "content",
-    "parts",
-    "text",
-    "refusal",
-    "audio",
-    "reasoning",
-    "reasoning_content",
-    "reasoning_details",
-    "thinking",
+_SAYS = frozenset(
+    [
+        "content",
+        "parts",
+        "text",
+        "refusal",
+        "audio",
+        "reasoning",
+        "reasoning_content",
+        "reasoning_details",
+        "thinking",
+    ]
 )
+"""The members in which a message says something."""
 
 
 def _doubt_wholeness(draft: Draft, fields: Fields) -> None:
