@@ -166,6 +166,13 @@ def test_the_body_of_a_response_alone_is_a_turn(tmp_path: Path, name: str, body:
     assert not document.traces[0].verdict.cleared
 
 
+def test_an_answer_of_bedrock_that_was_cut_is_a_gap(tmp_path: Path) -> None:
+    said = {"message": {"role": "assistant", "content": [{"text": "I will"}]}}
+    told = examine(write(tmp_path, {"output": said, "stopReason": "max_tokens"})).audit()
+    (trace,) = told.traces
+    assert "the model's output is not whole" in " ".join(reason.message for reason in trace.verdict.reasons)
+
+
 @pytest.mark.parametrize("message", [CHAT_CALL, GEMINI[1], RESPONSES[2], ANTHROPIC[1]])
 def test_one_message_alone_is_a_list_of_one(tmp_path: Path, message: dict[str, Any]) -> None:
     (trace,) = load(write(tmp_path, message))

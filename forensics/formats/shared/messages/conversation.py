@@ -221,7 +221,8 @@ def _answer(fields: Fields, request: Fields, base: str) -> Answer:
     name = next((k for k in _RESPONSES if k in fields), None)
     if name is not None and (fields[name] != _NULL or _own_error(fields) is None):
         return read_answer(fields[name], f"/{name}")
-    own = {k: v for k, v in request.items() if k not in _BESIDE or opens_with(v, b"[")}
+    ends = "stopReason" in request  # Bedrock says so beside the object that holds its answer
+    own = {k: v for k, v in request.items() if k not in _BESIDE or opens_with(v, b"[") or (ends and k == "output")}
     if any(k in own for k in _BODIES):
         return read_body(own, base)
     for beside in _BESIDE:
