@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
+from msgspec import UNSET
 
 from forensics.core.build import Spot
 from forensics.core.findings import finding
@@ -17,13 +18,13 @@ from forensics.core.jsonvalue import Decoded, canonical, decode, text_of
 from forensics.core.pointers import escape
 from forensics.core.sanitise import one_line
 from forensics.formats.shared.any_value import ABSENT, KeyValue, plain
-from forensics.formats.shared.attribute_shapes import AttributeShapes
 from forensics.formats.shared.dialects import MARKS, Told, translate
 from forensics.formats.shared.document import is_value, note_cut, open_document
 from forensics.formats.shared.fields import Fields, fields_of, items_of, opens_with
 from forensics.formats.shared.flattened import Flat
 from forensics.formats.shared.lines import lines, plain_start
-from forensics.formats.shared.request_outline import is_written_one_way
+from forensics.formats.shared.request_outline import outline_of
+from forensics.formats.shared.span_columns import SpanColumns, Stand
 from forensics.formats.shared.span_names import SERVICE, SHARED, WANTED, OtherNames
 from forensics.formats.shared.span_walk import walk_spans
 from forensics.formats.shared.spans import (
@@ -31,8 +32,6 @@ from forensics.formats.shared.spans import (
     Event,
     Span,
     Spread,
-    all_nanoseconds,
-    are_hex_ids,
     hex_id,
     nanoseconds,
     say_lost_time,
@@ -122,15 +121,13 @@ class _LooseRequest(msgspec.Struct, rename="camel", gc=False):
 _request = msgspec.json.Decoder(_Request).decode
 _loose = msgspec.json.Decoder(_LooseRequest).decode
 _one_span = msgspec.json.Decoder(_Span).decode
-_many_spans = msgspec.json.Decoder(list[_Span]).decode
 _one_resource = msgspec.json.Decoder(_Resource).decode
 _array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 _NOTHING = (b"", b'""', b"null")
 _SEVERAL = 2
 _NAMED = 4
-_LARGE = 1 << 20  # bytes of a document that is read span by span where it can be
-_TOGETHER = 64  # spans of a large document that are decoded at once
+_TOGETHER = 64  # spans that are read in columns
 _SHORT = 64  # bytes of a value that is kept once for all spans that have it
 _NO_TIME = _NO_COUNT = (None, "", 0, "0")
 _SIGNALS = {"resourceLogs": "log records", "resourceMetrics": "metrics", "resourceProfiles": "profiles"}
@@ -200,7 +197,7 @@ class _OtlpReader:
         self._values: dict[bytes, Payload] = {}
         self._slots: dict[tuple[int | str, ...], tuple[int | str, ...]] = {}
         self._other_names = OtherNames()
-        self._shapes = AttributeShapes(self._other_names)
+        self._columns = SpanColumns(self._other_names, says_more, kind_of)
         self._beside: dict[str, list[Spot]] = {}
 
     # containers --------------------------------------------------------------------------------------------------
@@ -209,12 +206,11 @@ class _OtlpReader:
         """Read an evidence that is one request or an array of them. Raises CorruptEvidenceError where it is no JSON."""
         start = plain_start(source)
         body = source.data[start:]
-        if len(body) >= _LARGE and is_written_one_way(body):
-            self._by_span(body, self.build.places.add(offset=start, length=len(body)), "", None)
+        place = self.build.places.add(offset=start, length=len(body))
+        if self._in_columns(body, place):
             return
         decoded = decode(body)
         if decoded.error is None:
-            place = self.build.places.add(offset=start, length=len(body))
             self._requests(decoded, body, place, self.build.faults(decoded.faults, Spot(place)))
             return
         document = open_document(source, self.build)
@@ -225,6 +221,8 @@ class _OtlpReader:
         """Read one line, a request or an array of them."""
         self.build.counts.lines += 1
         place = self.build.places.add(line=line.number, offset=line.offset, length=len(line.data))
+        if self._in_columns(line.data, place):
+            return
         decoded = decode(line.data)
         if decoded.error is not None or not isinstance(decoded.value, (dict, list)):
             code = "nul_padding" if b"\x00" in bytes(line.data) else "malformed_line"
@@ -232,6 +230,32 @@ class _OtlpReader:
             self.build.bad_line(line.number, code, message, Spot(place))
         else:
             self._requests(decoded, line.data, place, self.build.faults(decoded.faults, Spot(place)))
+
+    def _in_columns(self, text: memoryview, place: int) -> bool:
+        """Read a request that is written in one way only, its usual spans in columns; else nothing is read."""
+        outline = outline_of(text)
+        if outline is None:
+            return False
+        spans: list[Span] = []
+        odd: list[tuple[msgspec.Raw, Stand]] = []
+        for listed in outline:
+            service = self._loose_service(ABSENT if listed.resource is UNSET else listed.resource)
+            for first in range(0, len(listed.spans), _TOGETHER):
+                some, at = listed.spans[first : first + _TOGETHER], Stand(place, listed.above, first, service)
+                told = self._columns.read(some, at)
+                if told is None:
+                    return False
+                spans.extend(one for one in told if one is not None)
+                odd.extend((one, at.down(index)) for index, one in enumerate(some) if told[index] is None)
+        self._count(len(spans))
+        self.spans += spans
+        for one, at in odd:
+            self._loose_span(one, at.place, at.pointer, at.service, None)
+        return True
+
+    def _count(self, spans: int) -> None:
+        self.build.counts.spans += spans
+        self.build.counts.records += spans
 
     def _requests(self, decoded: Decoded, text: Text, place: int, tainted: str | None) -> None:
         if decoded.faults and not _is_plain(text):
@@ -279,12 +303,11 @@ class _OtlpReader:
         for where, resource in _resources(request):
             service = self._service(resource.resource)
             for above, spans in _scopes(resource, f"{pointer}{where}"):
-                self._spans(spans, place, above, 0, service, tainted)
+                for index, span in enumerate(spans):
+                    self._span(span, place, f"{above}{index}", service, tainted)
 
     def _by_span(self, text: Text, place: int, pointer: str, tainted: str | None) -> None:
-        """A request span by span: one that is too large to be decoded at once, or in which something has another type
-        than OTLP says. What can't be read is a gap.
-        """
+        """A request in which something has another type than OTLP says, span by span: what can't be read is a gap."""
         try:
             request = _loose(text)
         except _REFUSED as error:
@@ -293,25 +316,14 @@ class _OtlpReader:
         for where, resource in _resources(request):
             service = self._loose_service(resource.resource)
             for above, spans in _scopes(resource, f"{pointer}{where}"):
-                for start in range(0, len(spans), _TOGETHER):
-                    self._some_spans(spans[start : start + _TOGETHER], place, above, start, service, tainted)
+                for index, one in enumerate(spans):
+                    self._loose_span(one, place, f"{above}{index}", service, tainted)
 
     def _loose_service(self, resource: msgspec.Raw) -> str:
         try:
             return self._service(_one_resource(resource)) if resource is not ABSENT else ""
         except _REFUSED:
             return ""
-
-    def _some_spans(  # noqa: PLR0917 - where they stand
-        self, spans: list[msgspec.Raw], place: int, above: str, first: int, service: str, tainted: str | None
-    ) -> None:
-        try:
-            told = _many_spans(b"[" + b",".join(spans) + b"]")
-        except _REFUSED:
-            for i, one in enumerate(spans):
-                self._loose_span(one, place, f"{above}{first + i}", service, tainted)
-        else:
-            self._spans(told, place, above, first, service, tainted)
 
     def _loose_span(self, one: msgspec.Raw, place: int, pointer: str, service: str, tainted: str | None) -> None:
         try:
@@ -331,65 +343,10 @@ class _OtlpReader:
                 return text_of(plain(attribute.value) or ABSENT)
         return ""
 
-    # spans -------------------------------------------------------------------------------------------------------
-
-    def _spans(  # noqa: PLR0917 - where they stand
-        self, told: list[_Span], place: int, above: str, first: int, service: str, tainted: str | None
-    ) -> None:
-        """Read spans that follow each other, the first of which has that index: the usual ones in columns."""
-        times = _times(told)
-        for i, span in enumerate(told):
-            pointer = f"{above}{first + i}"
-            if times is None or not self._usual_span(span, times[i], place, pointer, service, tainted):
-                self._span(span, place, pointer, service, tainted)
-
-    def _usual_span(  # noqa: PLR0917 - as above
-        self, span: _Span, times: tuple[int, int], place: int, pointer: str, service: str, tainted: str | None
-    ) -> bool:
-        """Read a span of which its names say how it is read; else nothing is read."""
-        told, status = span.attributes or (), span.status
-        shape = self._shapes.of(told)
-        values = None if shape is None else shape.values(told)
-        if shape is None or values is None or span.events or span.dropped_attributes_count or span.dropped_events_count:
-            return False
-        if status is not None and not (status.code is None and status.message is ABSENT):
-            return False
-        for at in shape.shared:
-            if len(values[at]) <= _SHORT:
-                values[at] = self._values.setdefault(bytes(values[at]), values[at])
-        share = self._shared.setdefault
-        counts = self.build.counts
-        counts.spans += 1
-        counts.records += 1
-        self.spans.append(
-            Span(
-                share(span.trace_id, span.trace_id),
-                span.span_id,
-                share(span.parent_span_id, span.parent_span_id) if span.parent_span_id else "",
-                share(span.name, span.name),
-                times[0],
-                times[1],
-                _kind(span.kind),
-                False,  # noqa: FBT003 - it ended well, of which nothing is said
-                None,
-                dict(zip(shape.names, values, strict=True)),
-                (),
-                place,
-                share(pointer, pointer),
-                shape.slots,
-                shape.foreign,
-                service,
-                tainted,
-            )
-        )
-        return True
-
     # one span ----------------------------------------------------------------------------------------------------
 
     def _span(self, span: _Span, place: int, pointer: str, service: str, tainted: str | None) -> None:
-        counts = self.build.counts
-        counts.spans += 1
-        counts.records += 1
+        self._count(1)
         attributes, slots, flat, foreign, twice = self._attributes(span.attributes or (), place, pointer)
         events = tuple(self._events(span.events, pointer)) if span.events else ()
         spread: dict[str, Spread] = {}
@@ -412,8 +369,8 @@ class _OtlpReader:
                 start,
                 end,
                 _kind(span.kind),
-                status is not None and status.code in _FAILED,
-                status.message if status is not None and bytes(status.message) not in _NOTHING else None,
+                _has_failed(status),
+                _message(status),
                 attributes,
                 events,
                 place,
@@ -494,16 +451,6 @@ class _OtlpReader:
         return known
 
 
-def _times(spans: list[_Span]) -> list[tuple[int, int]] | None:
-    """When each of these spans began and ended, where all their ids and times are written as OTLP says."""
-    ids = [one.trace_id for one in spans] + [one.span_id for one in spans]
-    ids += [one.parent_span_id for one in spans if one.parent_span_id]
-    starts, ends = [one.start_time_unix_nano for one in spans], [one.end_time_unix_nano for one in spans]
-    if not are_hex_ids(ids) or (began := all_nanoseconds(starts)) is None or (ended := all_nanoseconds(ends)) is None:
-        return None
-    return list(zip(began, ended, strict=True))
-
-
 def _is_plain(text: Text) -> bool:
     """Whether the fast reader takes the text as it stands; else it is written again from what the slow one read."""
     try:
@@ -548,6 +495,33 @@ def _unknown_members(request: dict[str, Any]) -> Iterator[tuple[str, str]]:
             below = holder.get(member)
             for index, one in enumerate(below if isinstance(below, list) else ()):
                 todo.append((one, f"{pointer}/{member}/{index}", level + 1))
+
+
+def _has_failed(status: _Status | None) -> bool:
+    return status is not None and status.code in _FAILED
+
+
+def _message(status: _Status | None) -> Payload | None:
+    return status.message if status is not None and bytes(status.message) not in _NOTHING else None
+
+
+def _with(member: str, value: bytes) -> _Span:
+    """A span of which only that member is known. Raises msgspec.DecodeError where it can't be that."""
+    return _one_span(b'{"traceId":"","spanId":"","' + member.encode() + b'":' + value + b"}")
+
+
+def says_more(member: str, value: bytes) -> bool:
+    """Whether a member that is no attribute says more of a span than that it was and ended well."""
+    try:
+        span = _with(member, value)
+    except _REFUSED:
+        return True
+    return bool(span.events or _has_failed(span.status) or _message(span.status) or _lost(span))
+
+
+def kind_of(value: bytes) -> int:
+    """The number of a kind of span; 0 where none is told."""
+    return _kind(_with("kind", value).kind if value else None)
 
 
 def _lost(span: _Span) -> str:

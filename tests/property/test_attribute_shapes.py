@@ -49,7 +49,7 @@ spans = st.builds(
 
 
 def told(recorded: list[dict[str, Any]]) -> tuple[object, ...]:
-    data = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": recorded}]}]}).encode()
+    data = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": recorded}]}]}, separators=(",", ":")).encode()
     source = Source("spans", memoryview(data), "")
     evidence = Evidence(0, source.name, source.sha256, source.size, otlp.NAME)
     build = EvidenceBuilder(evidence, records_calls=otlp.RECORDS_CALLS, text=source.data)
@@ -62,6 +62,6 @@ def told(recorded: list[dict[str, Any]]) -> tuple[object, ...]:
 @settings(deadline=None, max_examples=400)
 @given(st.lists(spans, min_size=1, max_size=6))
 def test_spans_of_a_shape_say_what_they_say_one_by_one(recorded: list[dict[str, Any]]) -> None:
-    with mock.patch("forensics.formats.otlp._times", return_value=None):
+    with mock.patch("forensics.formats.otlp.outline_of", return_value=None):
         one_by_one = told(recorded)
     assert told(recorded) == one_by_one

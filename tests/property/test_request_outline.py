@@ -14,12 +14,16 @@ from forensics.core.evidence import Evidence
 from forensics.core.reading import EvidenceBuilder
 from forensics.errors import EvidenceError
 from forensics.formats import otlp
-from forensics.formats.shared.request_outline import is_written_one_way
+from forensics.formats.shared.request_outline import outline_of
 from forensics.formats.shared.source import Source
+from forensics.formats.shared.span_columns import SpanColumns, Stand
+from forensics.formats.shared.span_names import OtherNames
 from tests.property.told import of_trace
 
 if TYPE_CHECKING:
     from forensics.core.reading import Reading
+
+COMPACT: dict[str, Any] = {"separators": (",", ":")}
 
 
 def span(number: int, said: str, **more: object) -> dict[str, Any]:
@@ -70,13 +74,16 @@ def edited(text: str, changes: list[tuple[int, str]]) -> str:
     return text
 
 
-def told(data: bytes, large: int) -> object:
-    """What a document tells if documents from that many bytes on are large."""
-    with mock.patch("forensics.formats.otlp._LARGE", large):
-        try:
-            reading = read(data)
-        except EvidenceError as error:
-            return (error.code, str(error))
+def told_at_once(data: bytes) -> object:
+    with mock.patch("forensics.formats.otlp.outline_of", return_value=None):
+        return told(data)
+
+
+def told(data: bytes) -> object:
+    try:
+        reading = read(data)
+    except EvidenceError as error:
+        return (error.code, str(error))
     return (reading.gaps, reading.findings, reading.counts, list(map(of_trace, reading.traces)))
 
 
@@ -89,18 +96,22 @@ def read(data: bytes) -> Reading:
 
 
 @settings(deadline=None, max_examples=200)
-@given(documents, edits, st.sampled_from([None, 1]))
-@example({"resourceSpans": [{"scopeSpans": [{"spans": [span(1, "ok")]}]}]}, [(0, '"resourceSpans":[],')], None)
-def test_span_by_span_as_at_once(document: dict[str, Any], changes: list[tuple[int, str]], indent: int | None) -> None:
-    data = edited(json.dumps(document, indent=indent), changes).encode("utf-8", "surrogatepass")
-    assert told(data, large=0) == told(data, large=1 << 40)
+@given(documents, edits, st.sampled_from([{}, {"indent": 1}, COMPACT, COMPACT]))
+@example({"resourceSpans": [{"scopeSpans": [{"spans": [span(1, "ok")]}]}]}, [(0, '"resourceSpans":[],')], COMPACT)
+def test_span_by_span_as_at_once(
+    document: dict[str, Any], changes: list[tuple[int, str]], spelled: dict[str, Any]
+) -> None:
+    data = edited(json.dumps(document, **spelled), changes).encode("utf-8", "surrogatepass")
+    assert told(data) == told_at_once(data)
 
 
 PLAIN = json.dumps({"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": [span(1, 'say "x"')] * 3}]}]})
 
 
-def test_a_document_as_exporters_write_it_is_written_one_way() -> None:
-    assert is_written_one_way(memoryview(PLAIN.encode()))
+def test_the_spans_of_a_document_as_exporters_write_it() -> None:
+    (listed,) = outline_of(memoryview(PLAIN.encode())) or []
+    assert listed.above == "/resourceSpans/0/scopeSpans/0/spans/"
+    assert [json.loads(bytes(one)) for one in listed.spans] == [span(1, 'say "x"')] * 3
 
 
 @pytest.mark.parametrize(
@@ -110,10 +121,10 @@ def test_a_document_as_exporters_write_it_is_written_one_way() -> None:
 def test_whatever_stands_wherever_in_it_both_ways_read_alike(piece: str) -> None:
     for number in range(PLAIN.count("{")):
         data = edited(PLAIN, [(number, piece)]).encode()
-        assert told(data, large=0) == told(data, large=1 << 40)
+        assert told(data) == told_at_once(data)
 
 
-IN_REQUEST, IN_SPAN = 0, 6
+IN_REQUEST, IN_RESOURCE, IN_SPAN = 0, 2, 6
 
 
 @pytest.mark.parametrize(
@@ -121,10 +132,65 @@ IN_REQUEST, IN_SPAN = 0, 6
     [
         (IN_REQUEST, '"resourceSpans":[],'),
         (IN_REQUEST, '"resourceLogs":[],'),
-        (IN_SPAN, '"name":"other",'),
-        (IN_SPAN, '"n":1e999,'),
-        (IN_SPAN, f'"links":{"[" * 506}{"]" * 506},'),
+        (IN_RESOURCE, '"attributes":[],'),
+        (IN_RESOURCE, '"n":1e999,'),
+        (IN_RESOURCE, f'"links":{"[" * 506}{"]" * 506},'),
     ],
 )
-def test_a_document_with_more_to_say_is_not_written_one_way(number: int, piece: str) -> None:
-    assert not is_written_one_way(memoryview(edited(PLAIN, [(number, piece)]).encode()))
+@pytest.mark.parametrize("text", [PLAIN, PLAIN.replace(": ", ":").replace(", ", ",")])
+def test_a_document_that_says_more_around_its_spans_has_no_outline(text: str, number: int, piece: str) -> None:
+    assert outline_of(memoryview(edited(text, [(number, piece)]).encode())) is None
+
+
+def in_columns(data: str) -> list[bool] | None:
+    """Which of the spans of a document are read in columns; None where one is written in two ways."""
+    (listed,) = outline_of(memoryview(data.encode())) or []
+    columns = SpanColumns(OtherNames(), otlp.says_more, otlp.kind_of)
+    told = columns.read(listed.spans, Stand(0, listed.above, 0, ""))
+    return None if told is None else [one is not None for one in told]
+
+
+TIMES = {"startTimeUnixNano": "1790000000000000000", "endTimeUnixNano": "1790000000000000001"}
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({}, "in columns"),
+        ({"kind": 3, "flags": 257, "status": {}, "events": [], "links": [{"traceId": "a"}]}, "in columns"),
+        ({"kind": "SPAN_KIND_CLIENT", "status": {"code": 1}, "droppedAttributesCount": 0}, "in columns"),
+        ({"parentSpanId": "", "traceState": ""}, "in columns"),
+        ({"status": {"code": 2}}, "by itself"),
+        ({"status": {"message": "said"}}, "by itself"),
+        ({"events": [{"name": "exception"}]}, "by itself"),
+        ({"droppedEventsCount": 1}, "by itself"),
+        ({"other": 1}, "by itself"),
+        ({"kind": 1.5}, "by itself"),
+        ({"startTimeUnixNano": 5}, "by itself"),
+        ({"spanId": "AAAAAAAAAAE="}, "all by themselves"),
+        ({"attributes": [{"key": "gen_ai.operation.name"}]}, "by itself"),
+        ({"attributes": [{"key": "gen_ai.operation.name", "value": {"stringValue": 7}}]}, "by itself"),
+        (
+            {"attributes": [{"key": "gen_ai.operation.name", "value": {"stringValue": "a", "intValue": "1"}}]},
+            "by itself",
+        ),
+    ],
+)
+def test_which_spans_are_read_in_columns(more: dict[str, Any], told: str) -> None:
+    recorded = [span(1, "ok", **TIMES), span(2, "ok", **(TIMES | more))]
+    document = {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": recorded}]}]}
+    compact = json.dumps(document, **COMPACT)
+    assert in_columns(compact) == [told != "all by themselves", told == "in columns"]
+    assert in_columns(json.dumps(document)) == [False, False]
+
+
+@pytest.mark.parametrize(
+    "piece", ['"name":"other",', '"n":1e999,', f'"links":{"[" * 506}{"]" * 506},', '"n":"\\ud800",']
+)
+def test_a_span_that_is_written_in_two_ways_leaves_nothing_in_columns(piece: str) -> None:
+    recorded = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span(1, "ok", **TIMES)]}]}]}, **COMPACT)
+    assert in_columns(recorded) == [True]
+    if "ud800" in piece:
+        assert outline_of(memoryview(edited(recorded, [(3, piece)]).encode())) is None
+    else:
+        assert in_columns(edited(recorded, [(3, piece)])) is None

@@ -1,0 +1,152 @@
+"""What do spans of OTLP say that follow each other? Those whose attributes have the same names are read together,
+column by column.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import chain, compress, repeat
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import UNSET
+
+from forensics.formats.shared.asked import Asked
+from forensics.formats.shared.attribute_shapes import AttributeShapes, names_of
+from forensics.formats.shared.request_outline import are_plain
+from forensics.formats.shared.spans import Span, all_nanoseconds, are_hex_ids
+from forensics.formats.shared.told_spans import Part, ToldSpan, told_one_way
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from forensics.formats.shared.attribute_shapes import AttributeShape
+    from forensics.formats.shared.span_names import OtherNames
+
+Rows = dict[int, ToldSpan]
+"""Some spans, by where they stand among others."""
+
+_WITHIN = 1  # level of a span around a member
+_BESIDE = {field.name: field.encode_name for field in msgspec.structs.fields(ToldSpan) if field.type == Part}
+"""Members that may say more of a span than its columns do, and how the standard spells them."""
+
+
+class Stand(msgspec.Struct, frozen=True, gc=False):
+    """Where spans stand that follow each other: their place, the pointer that their index follows, the index of the
+    first, and the service that they are of.
+    """
+
+    place: int
+    above: str
+    first: int
+    service: str
+
+    def down(self, number: int) -> Stand:
+        """Where the span of that number stands among them."""
+        return Stand(self.place, self.above, self.first + number, self.service)
+
+    @property
+    def pointer(self) -> str:
+        """The pointer of the first."""
+        return f"{self.above}{self.first}"
+
+
+class SpanColumns:
+    """Reads the spans of one evidence. `says_more` tells of a member and its value whether it says more of a span than
+    that the span was, and `kind_of` which number the value of its kind is.
+    """
+
+    def __init__(
+        self, other_names: OtherNames, says_more: Callable[[str, bytes], bool], kind_of: Callable[[bytes], int]
+    ) -> None:
+        self._shapes = AttributeShapes(other_names)
+        self._odd = {member: Asked(partial(_is_odd, says_more, spelled)) for member, spelled in _BESIDE.items()}
+        self._kinds = Asked(kind_of)
+        self._shared: dict[str, str] = {}
+        self._pointers: dict[str, list[str]] = {}
+
+    def read(self, spans: Sequence[msgspec.Raw], at: Stand) -> list[Span | None] | None:
+        """These spans; None for one that has to be told by itself. None at all where one of them says something in two
+        ways.
+        """
+        found: list[Span | None] = [None] * len(spans)
+        told = {row: one for row, one in enumerate(told_one_way(spans)) if one is not None}
+        for shape, alike in self._alike(told):
+            for row, span in zip(alike, self._spans(shape, alike, at), strict=False):
+                found[row] = span
+        odd = [span for span, one in zip(spans, found, strict=True) if one is None]
+        return found if are_plain(odd) else None
+
+    def _alike(self, told: Rows) -> Iterator[tuple[AttributeShape, Rows]]:
+        """Those of these spans of which no member says more, by the shape of their attributes."""
+        if not are_hex_ids(_ids(told.values())):
+            return
+        odd = set(chain.from_iterable(self._saying_more(told, member) for member in _BESIDE))
+        alike: dict[tuple[str, ...], Rows] = {}
+        for row, span in told.items():
+            if row not in odd:
+                alike.setdefault(names_of(span.attributes or ()), {})[row] = span
+        for names, some in alike.items():
+            shape = self._shapes.of(names)
+            if shape is not None:
+                yield shape, some
+
+    def _saying_more(self, told: Rows, member: str) -> Iterator[int]:
+        """Those of these spans of which that member says more."""
+        values = _values(told.values(), member)
+        return compress(told, map(self._odd[member].__getitem__, values)) if any(values) else iter(())
+
+    def _spans(self, shape: AttributeShape, alike: Rows, at: Stand) -> Iterator[Span]:
+        """Spans whose attributes have that shape; none where one of them holds what is not to be told so."""
+        told = list(alike.values())
+        began = all_nanoseconds([one.start_time_unix_nano for one in told])
+        ended = all_nanoseconds([one.end_time_unix_nano for one in told])
+        values = self._shapes.values(shape, [one.attributes or () for one in told])
+        if began is None or ended is None or values is None:
+            return iter(())
+        return map(
+            Span,
+            self._kept([one.trace_id for one in told]),
+            [one.span_id for one in told],
+            self._kept([one.parent_span_id or "" for one in told]),
+            self._kept([one.name or "" for one in told]),
+            began,
+            ended,
+            map(self._kinds.__getitem__, _values(told, "kind")),
+            repeat(False),  # noqa: FBT003 - they ended well, of which nothing is said
+            repeat(None),
+            values,
+            repeat(()),
+            repeat(at.place),
+            map(self._pointers_below(at.above, at.first + max(alike)).__getitem__, map(at.first.__add__, alike)),
+            repeat(shape.slots),
+            repeat(shape.foreign),
+            repeat(at.service),
+        )
+
+    def _kept(self, texts: list[str]) -> Iterator[str]:
+        """The same texts, each as it was met first."""
+        return map(self._shared.setdefault, texts, texts)
+
+    def _pointers_below(self, above: str, last: int) -> list[str]:
+        """The pointers of the spans below that one, up to that index at least."""
+        known = self._pointers.setdefault(above, [])
+        known.extend([f"{above}{index}" for index in range(len(known), last + 1)])
+        return known
+
+
+def _ids(told: Iterable[ToldSpan]) -> list[str]:
+    """All the ids in these spans."""
+    parents = [one.parent_span_id for one in told if one.parent_span_id]
+    return [*(one.trace_id for one in told), *(one.span_id for one in told), *parents]
+
+
+def _values(told: Iterable[ToldSpan], member: str) -> list[bytes]:
+    """That member of each of these spans; b"" where it is not there."""
+    return [b"" if value is UNSET else bytes(value) for value in map(attrgetter(member), told)]
+
+
+def _is_odd(says_more: Callable[[str, bytes], bool], member: str, value: bytes) -> bool:
+    """Whether a member of a span says more than columns can, or says something in two ways."""
+    return bool(value) and (says_more(member, value) or not are_plain([msgspec.Raw(value)], _WITHIN))
