@@ -1,18 +1,22 @@
 """Did two runs call the same, with the same arguments, and get the same? The calls of a row, pair by pair.
 
-Arguments first, then how the call ended, then what it returned: the first that differs is told, since the rest follows
-from it. What minted a handle is matched before its result is compared, so that a new name is no difference.
+Of each call arguments first, then how it ended, then what it returned: the first that differs is told, since the rest
+follows from it; of several calls in the order of the left run. What minted a handle is matched before its result is
+compared, so that a new name is no difference.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from math import inf
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from forensics.analysis.outcomes import failed_by_its_words, is_unanswered
 from forensics.analysis.witnesses import tells_all
-from forensics.compare.batches import Made, batch
+from forensics.compare.batches import Batch, Made, batch
 from forensics.compare.divergence import Cause, Divergence, Kind
 from forensics.compare.payloads import Parting
 from forensics.core.classes import Effect
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from forensics.core.trace import Call, Payload
 
 _SHOWN = 80
+_AFTER = 0.5  # of a step
 _WORDS = {
     Kind.ARGUMENTS: "the arguments of {}",
     Kind.RESULT: "the result of {}",
@@ -102,19 +107,35 @@ class CallComparer:
         """The calls of two events that stand side by side."""
         both = batch(self._left.made(left), self._right.made(right), self._renaming, loose=self._comparer.loose)
         self._notes.beside.batch(both)
-        for one, other in both.pairs:
-            yield from self._arguments(row, one, other)
-        for made in both.missing:
-            if self._is_told(self._right, made):
-                yield Found(self._alone(row, made, Kind.MISSING), made.row)
-        for made in both.extra:
-            if self._is_told(self._left, made):
-                yield Found(self._alone(row, made, Kind.EXTRA))
-        for one, other in both.pairs:
-            self._renaming.learn(self._left.minted(one.row), self._right.minted(other.row))
-            yield from self._ending(row, one, other)
+        for _, told in sorted(self._in_time(row, both), key=itemgetter(0)):
+            yield from told
         if both.reordered:
             self._notes.reordered(both)
+
+    def _in_time(self, row: Row, both: Batch) -> Iterator[tuple[float, Iterator[Found]]]:
+        """What is to be told of each call, with the step of the left run at which it is known: a call of a turn may
+        rest on what an earlier one returned. What only the right run has stands before what came next there.
+        """
+        next_there: list[tuple[int, int]] = []
+        for one, other in both.pairs:
+            steps = one.call.step, other.call.step
+            ends = tuple(max(made.call.result_step, step) for made, step in zip((one, other), steps, strict=True))
+            next_there += [(steps[1], steps[0]), (ends[1], ends[0])]
+            yield steps[0], self._arguments(row, one, other)
+            yield ends[0] + _AFTER, self._ending(row, one, other)
+        next_there.sort()
+        for made in both.missing:
+            yield made.call.step, self._only(row, made, Kind.MISSING)
+        for made in both.extra:
+            place = bisect_right(next_there, (made.call.step, -1))
+            before = next_there[place][1] - _AFTER if place < len(next_there) else inf
+            yield before, self._only(row, made, Kind.EXTRA)
+
+    def _only(self, row: Row, made: Made, kind: Kind) -> Iterator[Found]:
+        """A call that only one run has, where the other one would tell of it."""
+        missing = kind is Kind.MISSING
+        if self._is_told(self._right if missing else self._left, made):
+            yield Found(self._alone(row, made, kind), made.row if missing else None)
 
     def _is_told(self, lacking: Side, made: Made) -> bool:
         """Whether a call that a run lacks did not happen in it, as far as its record knows."""
@@ -149,7 +170,8 @@ class CallComparer:
             yield Found(self._if_generated(self._differ(row, one, other, why), asked, one, other), one.row)
 
     def _ending(self, row: Row, one: Made, other: Made) -> Iterator[Found]:
-        """How the call ended, and with what."""
+        """How the call ended, and with what; what it minted is the same from there on."""
+        self._renaming.learn(self._left.minted(one.row), self._right.minted(other.row))
         joins = Boundary.SUB_AGENT in {one.call.boundary, other.call.boundary}
         if not self._both_told(one.call, other.call):
             return

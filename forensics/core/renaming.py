@@ -1,14 +1,16 @@
 """Which handle of one run is which of the other? A bijection, learnt only where matched results hold two handles of one
 kind at one place, and what a value says under it.
 
-A handle that is written in capitals or percent-encoded is still that handle (the ways of writing that the flow of
-values knows). Two values for one, or one for two, are never learnt: what rests on them then differs. A short one (`5`)
-is that handle only where it stands alone under a key that identifies something: an amount of 5 is not the order 5.
+A handle that is written in capitals, percent-encoded or in base64 is still that handle (the ways of writing that the
+flow of values knows). Two values for one, or one for two, are never learnt: what rests on them then differs. A short
+one (`5`) is that handle only where it stands alone under a key that identifies something: an amount of 5 is not the
+order 5.
 """
 
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -196,3 +198,12 @@ def _writings(old: str, new: str) -> Iterator[tuple[str, str]]:
     yield old.upper(), new.upper()
     yield old.lower(), new.lower()
     yield quote(old, safe="", errors="backslashreplace"), quote(new, safe="", errors="backslashreplace")
+    one, other = (b64encode(text.encode("utf-8", "surrogatepass")).decode() for text in (old, new))
+    for plain in (str, _in_addresses):
+        yield plain(one), plain(other)
+        yield plain(one).rstrip("="), plain(other).rstrip("=")
+
+
+def _in_addresses(text: str) -> str:
+    """Base64 as addresses take it (RFC 4648, section 5)."""
+    return text.replace("+", "-").replace("/", "_")

@@ -42,11 +42,11 @@ class Fresh:
     def _words(self) -> frozenset[bytes]:
         return frozenset(word for text in self._texts if text is not None for word in _WORD.findall(text))
 
-    def learnable(self, call: int, presented: Any) -> Iterator[tuple[str, str]]:
+    def learnable(self, call: int, recorded: Any, presented: Any) -> Iterator[tuple[str, str]]:
         """The handles that a recorded call minted and what another result of it holds in their place, where that is a
         value of the same kind that the recorded run knows nothing of.
         """
-        for handle, other in learnable(self.minted.get(call, ()), presented, self._rules):
+        for handle, other in learnable(self.minted.get(call, ()), recorded, presented, self._rules):
             if not self._is_known(other):
                 yield handle, other
 
@@ -63,16 +63,26 @@ class Fresh:
         return str(asked).encode("utf-8", "replace") not in given
 
 
-def learnable(handles: Sequence[Handle], presented: Any, rules: RuleSet) -> Iterator[tuple[str, str]]:
+def learnable(handles: Sequence[Handle], recorded: Any, presented: Any, rules: RuleSet) -> Iterator[tuple[str, str]]:
     """The handles of a recorded result and what another result of the same call holds in their place, where that is a
-    value of the same kind.
+    value of the same kind. The place of one that stands in a sentence is between the same words.
     """
     for handle in handles:
         other = at(presented, handle.pointer)
+        around = at(recorded, handle.pointer)
+        if isinstance(around, str) and isinstance(other, str) and around != handle.value:
+            other = _between(around.partition(handle.value), other)
         if isinstance(other, (str, int)) and not isinstance(other, bool):
             told = _kind(rules, other, handle.pointer)
             if told is not None and _ID_LIKE.get(told, told) == _ID_LIKE.get(handle.kind, handle.kind):
                 yield handle.value, str(other)
+
+
+def _between(parts: tuple[str, str, str], text: str) -> str | None:
+    """What a text holds in place of the middle one of three parts; None where it does not begin and end as they do."""
+    before, _, after = parts
+    inner = text.removeprefix(before).removesuffix(after)
+    return inner if before + inner + after == text else None
 
 
 def _kind(rules: RuleSet, value: Any, pointer: str) -> str | None:

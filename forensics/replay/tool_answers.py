@@ -129,7 +129,7 @@ class ToolAnswers:
         value, told = found.value, shown_of(found.call)
         if self._setting.present is not None:
             value = told = self._setting.present(found.call, self._renaming.rightward(value))
-            self._learn(found.row, value)
+            self._learn(found, value)
         failed = found.recording.failed
         self._note(asked, Disposition.INJECTED, found.row, value=value, shown=told, failed=failed)
         return _given(value, told, failed=failed)
@@ -204,7 +204,7 @@ class ToolAnswers:
                 asked, Disposition.OVERRIDDEN, None, value=value, shown=value, failed=stood.failed, returned=value
             )
             return frames.Given(value, failed=stood.failed)
-        mapped = self._learn(found.row, value)
+        mapped = self._learn(found, value)
         value = self._renaming.leftward(value)
         same = stood.failed is found.recording.failed and equal_values(unfold(value), found.value)
         value, told = (found.value, shown_of(found.call)) if same else (value, value)
@@ -222,9 +222,9 @@ class ToolAnswers:
         )
         return _given(value, told, failed=stood.failed)
 
-    def _learn(self, row: int, presented: Any) -> tuple[str, ...]:
+    def _learn(self, found: _Found, presented: Any) -> tuple[str, ...]:
         """Learn from two results of one call which fresh handle is which recorded one; the recorded ones, in order."""
-        pairs = self._fresh.learnable(row, unfold(presented))
+        pairs = self._fresh.learnable(found.row, unfold(found.value), unfold(presented))
         return tuple(left for left, right in pairs if self._renaming.join(left, right))
 
     # the log ---------------------------------------------------------------------------------------------------------

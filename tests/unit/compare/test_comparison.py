@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -341,3 +342,39 @@ def test_a_turn_after_the_other_runs_last_is_no_word_of_its_model(runs: Runs) ->
     shorter, longer = chat(turn("alpha")), chat(turn("alpha"), turn("beta"))
     assert told(runs(longer, shorter)) == [("missing", "agent_difference", None)]
     assert told(runs(shorter, longer)) == [("extra", "agent_difference", None)]
+
+
+def in_one_turn(page: str, *, shown: str = "", key: str = "page_id") -> str:
+    """A log whose one turn asks for two calls, the second after the first was answered and with what it returned."""
+    events = (
+        {"type": "user", "text": "go"},
+        {"type": "model", "text": "paging"},
+        {"type": "tool_call", "call_id": "c1", "name": "page", "args": {"severity": "sev1"}},
+        {"type": "tool_result", "call_id": "c1", "result": {key: page}},
+        {"type": "tool_call", "call_id": "c2", "name": "note", "args": {key: shown or page}},
+        {"type": "tool_result", "call_id": "c2", "result": "noted"},
+        {"type": "model", "text": f"Paged: {page}"},
+    )
+    return "".join(json.dumps(one) + "\n" for one in events)
+
+
+def test_a_later_call_of_a_turn_may_rest_on_what_an_earlier_one_returned(runs: Runs) -> None:
+    compared = runs(in_one_turn("pg_8812"), in_one_turn("pg_9147"))
+    assert compared.comparison.result == "equal_modulo_handles"
+    assert told(runs(in_one_turn("pg_8812"), in_one_turn("pg_8812", shown="pg_9147")))[0][0] == "arguments"
+
+
+def test_of_two_calls_in_one_turn_the_earlier_result_differs_first(runs: Runs) -> None:
+    found = told(runs(in_one_turn("high", key="load"), in_one_turn("low", key="load")))
+    assert [kind for kind, *_ in found] == ["result", "arguments", "model_output"]
+    assert [explained for *_, explained in found] == [None, 0, 0]
+
+
+def test_a_handle_in_base64_is_that_handle(runs: Runs) -> None:
+    def log(page: str) -> Any:
+        token = base64.b64encode(page.encode()).decode()
+        done = ("done", ())
+        return chat((None, [(*PAGE[:2], json.dumps({"page_id": page}))]), (None, [("ack", {"id": token}, "ok")]), done)
+
+    for other in ("pg_9147", "pg_91470"):  # with padding and without
+        assert runs(log("pg_8812"), log(other)).comparison.result == "equal_modulo_handles"

@@ -612,3 +612,23 @@ def test_a_call_more_is_the_first_difference(rerun: Callable[..., Replayed], of_
     assert document.comparison is not None
     told = [(one.kind, one.cause, one.explained_by) for one in document.comparison.divergences]
     assert told == [("extra", "agent_difference", None), ("missing", "agent_difference", 0)]
+
+
+@pytest.mark.parametrize(
+    ("given", "became"),
+    [("Charged. Receipt ch_9ZzPq9147def issued", "normalised"), ("Receipt ch_9ZzPq9147def issued", "overridden")],
+)
+def test_a_fresh_handle_in_a_sentence_is_mapped_back_where_the_words_around_it_are_the_recorded_ones(
+    rerun: Callable[..., Replayed], of_messages: Callable[..., Path], given: str, became: str
+) -> None:
+    evidence = of_messages(
+        ("charge_card", {"amount": "12.00"}, "Charged. Receipt ch_1QxYz8812abc issued"),
+        ("mail", {"of": "ch_1QxYz8812abc"}, "sent"),
+    )
+
+    def agent(ports: Any) -> Any:
+        ports.tools.call("charge_card", {"amount": "12.00"})
+        return ports.tools.call("mail", {"of": "ch_1QxYz8812abc"})
+
+    document = rerun(agent, evidence=evidence, **stub("charge_card", json.dumps(given))).document()
+    assert dispositions(document)[0] == ("charge_card", became)
