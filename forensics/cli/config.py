@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forensics.cli.options import Settings
 from forensics.cli.output import note
+from forensics.core.late import late
 from forensics.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -23,6 +25,15 @@ if TYPE_CHECKING:
 
 FILE, PROJECT = "forensics.toml", "pyproject.toml"
 _STDIN = "-"
+# Every way in which TOML can spell the table `tool.forensics`, and more. Most projects say nothing of this tool, and
+# reading their file as TOML would take a twentieth of the audit of a small trace.
+_NAMES_US = late(
+    r"""tool["']?\s*\.\s*["']?forensics  # [tool.forensics], tool.forensics.policy = ...
+    | \[\s*["']?tool["']?\s*\]          # [tool], and forensics below it
+    | (?<![\w-])tool["']?\s*=           # tool = {forensics = ...}
+    | \\[uUx]                           # an escape, which can stand for any letter of them""",
+    re.VERBOSE,
+)
 
 Evidence = str | tuple[str, ...] | None
 
@@ -97,15 +108,19 @@ def _in_folder(folder: Path) -> tuple[Path, dict[str, Any]] | None:
     own, project = folder / FILE, folder / PROJECT
     if own.is_file():
         return own, _toml(own)
-    table = _toml(project).get("tool", {}).get("forensics") if project.is_file() else None
+    table = _toml(project, only_if=_NAMES_US).get("tool", {}).get("forensics") if project.is_file() else None
     return None if table is None else (project, table)
 
 
-def _toml(path: Path) -> dict[str, Any]:
-    import tomllib
-
+def _toml(path: Path, only_if: re.Pattern[str] | None = None) -> dict[str, Any]:
+    """What the file says; nothing where it lacks what could name a table of ours: then it is not read as TOML."""
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
+        if only_if is not None and not only_if.search(text):
+            return {}
+        import tomllib
+
+        return tomllib.loads(text)
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"{path.name} can't be read: {error}", hint="correct it or move it away") from None
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
     import datetime
@@ -54,11 +53,11 @@ class Settings(NamedTuple):
         )
 
 
-def format_names(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def format_names(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """The names of formats for shell completion."""
     from forensics.formats.registry import names
 
-    return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+    return [name for name in names() if name.startswith(incomplete)]
 
 
 def known_format(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
@@ -83,10 +82,10 @@ def _limits(
         raise click.BadParameter(str(error)) from None
 
 
-def _limit_names(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def _limit_names(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     from forensics.core.limits import NAMES
 
-    return [CompletionItem(f"{name}=") for name in NAMES if name.startswith(incomplete)]
+    return [f"{name}=" for name in NAMES if name.startswith(incomplete)]
 
 
 def _date(

@@ -128,10 +128,24 @@ def _cell(character: str) -> int:
 
 
 def _wrap(spans: Iterable[Span], first: str, rest: str, width: int) -> Iterator[Line]:
+    """The spans in lines no wider than `width`. Most lines are short: one that fits is not taken apart."""
+    room = max(width, cells(rest) + NARROWEST)
+    shown = [Span(safe(text).replace("\n", " "), style) for text, style in spans if text]
+    if _is_tight(shown) and cells(first) + sum(cells(text) for text, _ in shown) <= room:
+        yield tuple(_joined([Span(first), *shown]))
+    else:
+        yield from _broken(shown, first, rest, room)
+
+
+def _is_tight(spans: list[Span]) -> bool:
+    """Whether there is no blank at either end that breaking would take away."""
+    return bool(spans) and not spans[0].text[0].isspace() and not spans[-1].text[-1].isspace()
+
+
+def _broken(spans: Iterable[Span], first: str, rest: str, room: int) -> Iterator[Line]:
     """Break between words; a word longer than a line is cut where the line ends."""
     line, at, fresh = [Span(first)], cells(first), True
     start = cells(rest)
-    room = max(width, start + NARROWEST)
     for word, style in _words(spans):
         size = cells(word)
         if at + size > room and not fresh:
@@ -154,7 +168,7 @@ def _wrap(spans: Iterable[Span], first: str, rest: str, width: int) -> Iterator[
 
 def _words(spans: Iterable[Span]) -> Iterator[tuple[str, str]]:
     for text, style in spans:
-        for token in _TOKENS.findall(safe(text).replace("\n", " ")):
+        for token in _TOKENS.findall(text):
             yield token, style
 
 

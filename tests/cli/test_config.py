@@ -44,6 +44,32 @@ def test_an_option_comes_from_pyproject_toml(work: Path) -> None:
     assert result.stdout.startswith("CLEARED under inject")
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        '[ tool . "forensics" ]\npolicy = "inject"',
+        "[tool]\nforensics.policy = 'inject'",
+        '["tool"]\n[tool.\'forensics\']\npolicy = "inject"',
+        'tool.forensics.policy = "inject"',
+        'tool = {forensics = {policy = "inject"}}',
+        '"tool"={"forensics"={policy="inject"}}',
+        '["to\\u006fl"."\\u0066orensics"]\npolicy = "inject"',
+    ],
+)
+def test_the_table_is_found_however_it_is_spelled(work: Path, table: str) -> None:
+    (work.parent / "pyproject.toml").write_text(f"{table}\n")
+    assert audit().stdout.startswith("CLEARED under inject")
+
+
+def test_a_project_that_does_not_name_us_may_be_broken(work: Path) -> None:
+    (work.parent / "pyproject.toml").write_text("[project\n")
+    result = audit()
+    assert result.exit_code == 1
+    assert result.stdout.startswith("REFUSED under strict")
+    (work.parent / "pyproject.toml").write_text("[tool.forensics\n")
+    assert "pyproject.toml can't be read" in audit().stderr
+
+
 def test_the_command_line_wins(work: Path) -> None:
     (work / "forensics.toml").write_text('policy = "inject"\nformat = "json"\n')
     result = audit("--policy", "strict", "--format", "text")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from forensics.cli.options import Settings, shared
 from forensics.cli.output import show, write
@@ -38,10 +37,10 @@ Exit codes:
 """
 
 
-def _names(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def _names(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     from forensics.corpus.questions import BY_NAME
 
-    return [CompletionItem(name) for name in BY_NAME if name.startswith(incomplete)]
+    return [name for name in BY_NAME if name.startswith(incomplete)]
 
 
 @click.command(epilog=_EPILOG)

@@ -6,7 +6,6 @@ import difflib
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from forensics.cli.options import Settings, shared
 from forensics.cli.output import show
@@ -22,13 +21,13 @@ Examples:
 """
 
 
-def _complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def _complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     from forensics.report.code_pages import code_pages
     from forensics.rules import load_rules
     from forensics.rules.packfile import rules_of
 
     ids = [rule.id for pack in load_rules().packs for _, _, rule in rules_of(pack)]
-    return [CompletionItem(name) for name in (*code_pages(), *ids) if name.startswith(incomplete)]
+    return [name for name in (*code_pages(), *ids) if name.startswith(incomplete)]
 
 
 @click.command(epilog=_EPILOG)

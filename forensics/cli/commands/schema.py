@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import click
-from click.shell_completion import CompletionItem
 
 from forensics.cli.output import write
 
@@ -15,10 +14,10 @@ Examples:
 """
 
 
-def _complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def _complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     from forensics.report.schemas import names
 
-    return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+    return [name for name in names() if name.startswith(incomplete)]
 
 
 @click.command(epilog=_EPILOG)

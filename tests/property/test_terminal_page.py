@@ -1,0 +1,22 @@
+"""Is a line that fits told as the breaking of lines would tell it?"""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forensics.report import terminal_page
+from forensics.report.terminal_page import Page, Span, safe
+
+TEXTS = st.text(alphabet="ab \t\n…é文\u0301\x1b", max_size=12)
+SPANS = st.lists(st.builds(Span, TEXTS, st.sampled_from(("", "dim"))), max_size=4)
+
+
+@given(SPANS, st.sampled_from(("", "  ", "label: ")), st.none() | st.sampled_from(("", "    ")), st.integers(10, 60))
+def test_what_fits_is_told_as_by_breaking(spans: list[Span], first: str, rest: str | None, width: int) -> None:
+    page = Page(width)
+    page.line(*spans, first=first, rest=rest)
+    blanks = " " * len(first) if rest is None else rest
+    shown = [Span(safe(text).replace("\n", " "), style) for text, style in spans]
+    room = max(width, len(blanks) + terminal_page.NARROWEST)
+    assert page.lines == list(terminal_page._broken(shown, first, blanks, room))  # noqa: SLF001 - the longer way
