@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 if TYPE_CHECKING:
-    import datetime
-
     from forensics.api import Options
 
 SEVERITIES = ("info", "low", "medium", "high", "critical")
@@ -21,7 +21,7 @@ Body = Callable[..., int]
 Option = Callable[[Body], Body]
 
 
-class Settings(NamedTuple):
+class Settings(msgspec.Struct, frozen=True):
     """What was asked for, on the command line or else in the configuration file; `detail` is -1 (quiet), 0 or more."""
 
     format: str = "text"

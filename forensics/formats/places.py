@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from forensics.formats.shared import remote
 from forensics.formats.shared.remote import Found
 from forensics.formats.shared.source import STDIN
@@ -26,7 +28,7 @@ def found_places(wanted: Sequence[Where]) -> list[Found]:
     out: list[Found] = []
     for where in map(str, wanted):
         if remote.is_url(where):
-            out.extend(one._replace(name=_name_there(one, asked)) for one in remote.listed(where))
+            out.extend(replace(one, name=_name_there(one, asked)) for one in remote.listed(where))
         else:
             spelled = str if is_folder(where) else lambda place: str(Path(place))  # what is below a folder is already
             out.extend(Found(place, _name(spelled(place), prefixes) or place) for place in _expand(where))

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from forensics.core.classes import ClassEvidence, Effect, Source, Tier
 from forensics.core.late import late
@@ -27,7 +29,7 @@ _BOUND = late(r"(?:[\w .:@%+/]|-(?!-)){0,256}")
 _DIALECT_KINDS = frozenset({"sql", "shell"})
 
 
-class _Text(NamedTuple):
+class _Text(msgspec.Struct, frozen=True):
     """A text to run: the argument that holds it, and what it may be."""
 
     key: str

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import starmap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from forensics.core.calls import occurrence
 from forensics.core.evidence import Basis
@@ -39,7 +41,7 @@ def _decision(blocks: tuple[Block, ...], outcome: Outcome, result: object) -> st
     return "refuse" if blocks or lost else "inject"
 
 
-class _ClassNames(NamedTuple):
+class _ClassNames(msgspec.Struct, frozen=True):
     effect: str
     result: str
     tool_class: str

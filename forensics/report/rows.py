@@ -7,13 +7,15 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, TypeVar, overload
+
+import msgspec
 
 _T = TypeVar("_T")
 _BLOCK = 256
 
 
-class Making(NamedTuple):
+class Making(msgspec.Struct, frozen=True):
     """How rows are made: `parts` says which are made together where all are asked for, and `fields` makes no more than
     some fields of them.
     """

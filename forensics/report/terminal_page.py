@@ -10,8 +10,10 @@ import json
 import unicodedata
 from functools import lru_cache
 from itertools import groupby
-from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from forensics.core.late import late
 from forensics.core.sanitise import one_line, visible
@@ -25,14 +27,14 @@ _PLAIN_NAME = late(r"[\w.:/@#+~$%=*…-]+")
 _TOKENS = late(r"\s+|\S+")
 
 
-class Span(NamedTuple):
+class Span(msgspec.Struct, frozen=True, gc=False):
     """A piece of text in one style; the styles are words (`refused`, `dim`), which only the drawing gives a colour."""
 
     text: str
     style: str = ""
 
 
-_text, _style = itemgetter(0), itemgetter(1)
+_text, _style = attrgetter("text"), attrgetter("style")
 Line = tuple[Span, ...]
 Part = Span | str
 
@@ -130,8 +132,8 @@ def _cell(character: str) -> int:
 def _wrap(spans: Iterable[Span], first: str, rest: str, width: int) -> Iterator[Line]:
     """The spans in lines no wider than `width`. Most lines are short: one that fits is not taken apart."""
     room = max(width, cells(rest) + NARROWEST)
-    shown = [Span(safe(text).replace("\n", " "), style) for text, style in spans if text]
-    if _is_tight(shown) and cells(first) + sum(cells(text) for text, _ in shown) <= room:
+    shown = [Span(safe(span.text).replace("\n", " "), span.style) for span in spans if span.text]
+    if _is_tight(shown) and cells(first) + sum(cells(span.text) for span in shown) <= room:
         yield tuple(_joined([Span(first), *shown]))
     else:
         yield from _broken(shown, first, rest, room)
@@ -167,9 +169,9 @@ def _broken(spans: Iterable[Span], first: str, rest: str, room: int) -> Iterator
 
 
 def _words(spans: Iterable[Span]) -> Iterator[tuple[str, str]]:
-    for text, style in spans:
-        for token in _TOKENS.findall(text):
-            yield token, style
+    for span in spans:
+        for token in _TOKENS.findall(span.text):
+            yield token, span.style
 
 
 def _pieces(word: str, now: int, later: int) -> Iterator[str]:

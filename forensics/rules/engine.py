@@ -197,7 +197,7 @@ class RuleSet:
         return pieces
 
 
-class _HeardOfTool(NamedTuple):
+class _HeardOfTool(msgspec.Struct, frozen=True):
     """What spoke about a tool: rules, by their place in the list, and words. Equal ones mean equal evidence."""
 
     rules: Holding
@@ -222,7 +222,7 @@ def _member_rules(source: str, rules: list[_Compiled]) -> _MemberRules:
     return _MemberRules(of_source, MemberRules(source, [c.rule.when for c in of_source]))
 
 
-class Heard(NamedTuple):
+class Heard(msgspec.Struct, frozen=True):
     """What spoke about one call, by place: entries of the operator, rules about arguments, rules about the result.
     Equal ones mean equal evidence.
     """

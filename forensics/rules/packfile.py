@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from forensics.rules.model import Pack, ShapeRule, ToolRule, WordRule, convert
 from forensics.rules.yaml_strict import StrictYaml, load_strict
@@ -16,7 +18,7 @@ Rule = WordRule | ToolRule | ShapeRule
 SECTIONS = ("words", "tools", "shapes")
 
 
-class PackFile(NamedTuple):
+class PackFile(msgspec.Struct, frozen=True):
     """A pack, the name by which faults call its file, and the document in which every node has its position."""
 
     name: str
@@ -29,7 +31,7 @@ class PackFile(NamedTuple):
             yield PlacedRule(self, section, index, rule)
 
 
-class PlacedRule(NamedTuple):
+class PlacedRule(msgspec.Struct, frozen=True):
     """A rule and where it stands."""
 
     file: PackFile

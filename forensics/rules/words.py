@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -146,7 +146,7 @@ class Lexicon:
         return tuple((phrase_pattern(by_id[one].words), by_id[one]) for one in rules)
 
 
-class _Phrase(NamedTuple):
+class _Phrase(msgspec.Struct, frozen=True):
     """A phrase, the words in it, and where its first letter stands."""
 
     text: str

@@ -17,6 +17,6 @@ def test_what_fits_is_told_as_by_breaking(spans: list[Span], first: str, rest: s
     page = Page(width)
     page.line(*spans, first=first, rest=rest)
     blanks = " " * len(first) if rest is None else rest
-    shown = [Span(safe(text).replace("\n", " "), style) for text, style in spans]
+    shown = [Span(safe(span.text).replace("\n", " "), span.style) for span in spans]
     room = max(width, len(blanks) + terminal_page.NARROWEST)
     assert page.lines == list(terminal_page._broken(shown, first, blanks, room))  # noqa: SLF001 - the longer way

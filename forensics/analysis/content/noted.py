@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -40,7 +40,7 @@ _INFERRED = frozenset({"token", "authorization", "auth", "cookie", "set-cookie"}
 """Kinds that rest on the entropy of a value under a name that need not mean a credential."""
 
 
-class Where(NamedTuple):
+class Where(msgspec.Struct, frozen=True, gc=False):
     """A place of a value: its locator, the value as it may be written there, and its row where the step is known."""
 
     locator: Locator

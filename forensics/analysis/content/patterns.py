@@ -13,15 +13,16 @@ trigger that begins with `\b`, which all of these share.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
 
 from forensics.analysis.content.names import phrases
-from forensics.rules.content_rules import content_rules
+from forensics.rules.content_rules import ContentRule, content_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from forensics.rules.content_rules import ContentRule
 
 Pattern: TypeAlias = "Any"
 """A compiled RE2 pattern over bytes; the package ships no types."""
@@ -41,7 +42,7 @@ _WORD = r"\b"
 _BEGINS = r"(?:^|[^0-9A-Za-z]|\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2})"  # of a word: escapes stand for a sign
 
 
-class Trigger(NamedTuple):
+class Trigger(msgspec.Struct, frozen=True, gc=False):
     """One automaton over bytes. Its group holds what fires at the beginning of a word, without what stands before it.
     `by_token` says that what it finds is told by the run of characters around it alone, so that the same run need not
     be looked at again.
@@ -51,7 +52,7 @@ class Trigger(NamedTuple):
     by_token: bool
 
 
-class Shape(NamedTuple):
+class Shape(msgspec.Struct, frozen=True, gc=False):
     """A rule with the number of the group that holds its value, in the pattern of all rules."""
 
     rule: ContentRule

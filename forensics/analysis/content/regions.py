@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from forensics.core.late import late
 from forensics.core.pointers import escape
@@ -35,7 +36,7 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _text = msgspec.json.Decoder(str)
 
 
-class Region(NamedTuple):
+class Region(msgspec.Struct, frozen=True, gc=False):
     """A part of the evidence: its offsets, the JSON Pointer that leads to it from its record, the name of the field
     that holds it, and whether it is one JSON value.
     """
@@ -47,13 +48,13 @@ class Region(NamedTuple):
     is_json: bool
 
 
-class _Members(NamedTuple):
+class _Members(msgspec.Struct, frozen=True, gc=False):
     starts: array[int]
     ends: array[int]
     names: list[str] | None
 
 
-class _Open(NamedTuple):
+class _Open(msgspec.Struct, frozen=True, gc=False):
     """A container on the way to the current byte."""
 
     region: Region
@@ -133,12 +134,13 @@ class Regions:
 
     def _member_of(self, opened: _Open, offset: int) -> Region:
         """The member of a container that holds the byte, or whose name does: the one that begins behind it."""
-        region, (starts, ends, names) = opened
+        region, members = opened.region, opened.members
+        starts, ends, names = members.starts, members.ends, members.names
         at = bisect_right(starts, offset) - 1
         if at < 0 or offset >= ends[at]:
             at += 1
         if at == len(starts):
-            return region._replace(start=offset, end=region.end, is_json=False)
+            return replace(region, start=offset, end=region.end, is_json=False)
         token = str(at) if names is None else names[at]
         pointer = f"{region.pointer}/{escape(token)}"
         key = region.key if names is None else token

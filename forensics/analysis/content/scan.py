@@ -10,9 +10,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from heapq import merge
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from forensics.analysis.content.lookalikes import alike, lookalikes
 from forensics.analysis.content.matcher import acting, spans
@@ -47,7 +48,7 @@ _encode = msgspec.json.Encoder().encode
 _HEADER = 100  # bytes: the header of a database holds some that no text has
 
 
-class Fired(NamedTuple):
+class Fired(msgspec.Struct, frozen=True, order=True, gc=False):
     """A place where a trigger fired."""
 
     start: int
@@ -143,7 +144,7 @@ class _Scan:
         start = max(min(region.start, fired.start), fired.start - _BEFORE)
         end = min(max(region.end, fired.end), fired.start + _WINDOW)
         text = bytes(self._data[start:end]).decode("utf-8", "surrogateescape")
-        window = region._replace(start=start, end=end, is_json=False)
+        window = replace(region, start=start, end=end, is_json=False)
         return (end if end == region.end else fired.start + _STEP), self._field(Field("", None, text), window)
 
     def _field(self, field: Field, region: Region) -> tuple[str, ...]:

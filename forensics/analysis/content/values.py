@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from forensics.core.pointers import escape
 
@@ -15,7 +17,7 @@ _HOLDERS = frozenset(
 )
 
 
-class Field(NamedTuple):
+class Field(msgspec.Struct, frozen=True, gc=False):
     """One text (a number as its digits): its JSON Pointer, and the name that says what it is. `is_key` marks a key."""
 
     pointer: str

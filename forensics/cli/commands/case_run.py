@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from forensics.cli.options import Settings, shared
 from forensics.cli.output import show
@@ -69,7 +70,7 @@ def command(  # noqa: PLR0917 - as click hands its options over
     before = None if baseline is None else read_baseline(baseline)
     with working(settings):
         code = handed_in(agent, tool, path)
-        setup = Setup(**code, evidence=places, options=settings._replace(policy=policy).options())
+        setup = Setup(**code, evidence=places, options=replace(settings, policy=policy).options())
         document = run_cases(cases, setup, before)
     show(document, settings)
     return cases_exit_code(document)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 
 import click
+from msgspec.structs import replace
 
 from forensics.cli.commands.classify import complain
 from forensics.cli.options import READING, Settings, shared
@@ -34,7 +35,7 @@ def command(file: str, evidence: str | None, settings: Settings) -> int:
     from forensics.report.policy_check import policy_check_document
     from forensics.rules import load_policy
 
-    options = settings._replace(policy=file).options()
+    options = replace(settings, policy=file).options()
     policy, whole = load_policy(file, options.date()), load_policy(file, datetime.date.min)
     effects, code = None, 0
     if evidence is not None:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import glob
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote
+
+import msgspec
 
 from forensics.errors import EvidenceError
 
@@ -40,7 +42,7 @@ _MARKS = (  # what stores call the version of an object and its time: S3, Google
 )
 
 
-class Found(NamedTuple):
+class Found(msgspec.Struct, frozen=True, order=True):
     """A place that was asked for. `name` is its path below the folder that was asked for ("": it was named by itself).
     Of one behind a URL also what its store tells: `size` in bytes, a `mark` that changes when its content does ("": it
     tells none), and which parts of it stand beside it (None: that was not asked); the mark is theirs too.

@@ -675,8 +675,11 @@ def test_many_calls_in_one_message_take_time_in_proportion(tmp_path: Path) -> No
         assert len(trace.calls) == count
         return time.process_time() - began
 
+    def least(count: int) -> float:  # what else runs on the machine only ever adds
+        return min(seconds(count) for _ in range(3))
+
     seconds(100)
-    assert seconds(8_000) < 40 * seconds(800)
+    assert least(8_000) < 40 * least(800)
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ def test_many_pieces_are_put_together_in_linear_time() -> None:
         return time.process_time() - begun
 
     seconds(100)
-    assert seconds(20_000) < 40 * max(seconds(2_000), 0.005)
+    assert min(seconds(20_000) for _ in range(3)) < 40 * max(min(seconds(2_000) for _ in range(3)), 0.005)
 
 
 def test_a_stream_is_known_by_how_it_begins() -> None:
