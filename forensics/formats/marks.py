@@ -60,6 +60,7 @@ MARKS: dict[str, frozenset[str]] = {
     "mlflow": frozenset({"data", "spans"}),
     "mini-swe-agent": frozenset({"trajectory_format", "role"}),
     "sweagent": frozenset({"trajectory", "history"}),
+    "pi": frozenset({"type"}),
     "cline": frozenset({"sessionId"}),
     "google-adk": frozenset({"events"}),
 }

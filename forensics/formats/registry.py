@@ -48,6 +48,7 @@ SHIPPED: dict[str, str] = {
     "openai-responses": "forensics.formats.message_lists:OPENAI_RESPONSES",
     "otel-spans": "forensics.formats.span_list",
     "otlp": "forensics.formats.otlp",
+    "pi": "forensics.formats.pi",
     "sweagent": "forensics.formats.swe_agent",
     "tau1": "forensics.formats.tau1",
     "tau2": "forensics.formats.tau2",

@@ -730,3 +730,89 @@ def test_a_member_that_repeats_the_calls_of_its_message_is_no_gap(tmp_path: Path
     path.write_text(json.dumps([CHAT[0], asks, *CHAT[2:]]), "utf-8")
     (trace,) = load(path)
     assert not [gap for gap in trace.gaps if gap.hides]
+
+
+# shapes of libraries -------------------------------------------------------------------------------------------------
+
+UI_STATES: list[tuple[Any, Outcome, tuple[str, ...]]] = [
+    ({"state": "output-available", "input": {"to": "bob"}, "output": {"tx": "tx_12"}}, Outcome.RECORDED, ()),
+    ({"state": "output-error", "input": {"to": "bob"}, "errorText": "no such account"}, Outcome.FAILED, ()),
+    ({"state": "output-denied", "input": {"to": "bob"}, "approval": {"reason": "no"}}, Outcome.DENIED, ()),
+    ({"state": "output-denied", "input": {"to": "bob"}}, Outcome.DENIED, ()),
+    ({"state": "input-available", "input": {"to": "bob"}}, Outcome.ABSENT, ("unanswered_call",)),
+    ({"state": "input-streaming", "input": {"to": "bo"}}, Outcome.ABSENT, ("truncated_payload", "unanswered_call")),
+]
+
+
+@pytest.mark.parametrize("named", ["tool-pay", "dynamic-tool"])
+@pytest.mark.parametrize(("told", "outcome", "blocks"), UI_STATES)
+def test_a_part_of_the_vercel_ai_sdk_tells_a_call_and_its_end(
+    tmp_path: Path, named: str, told: dict[str, Any], outcome: Outcome, blocks: tuple[str, ...]
+) -> None:
+    part = {"type": named, "toolCallId": "call_a", **({} if named == "tool-pay" else {"toolName": "pay"}), **told}
+    messages = [{"role": "user", "parts": [{"type": "text", "text": "pay"}]}, {"role": "assistant", "parts": [part]}]
+    (trace,) = load(write(tmp_path, {"id": "c", "messages": messages}))
+    (call,) = trace.calls
+    assert (trace.format, call.tool, call.recorded_id, call.outcome) == ("openai-chat", "pay", "call_a", outcome)
+    assert tuple(block.code for block in call.blocks) == blocks
+
+
+def test_an_older_part_of_the_vercel_ai_sdk(tmp_path: Path) -> None:
+    done = {
+        "state": "result",
+        "toolCallId": "call_a",
+        "toolName": "pay",
+        "args": {"to": "bob"},
+        "result": {"tx": "tx_12"},
+    }
+    part = {"type": "tool-invocation", "toolInvocation": done}
+    (trace,) = load(write(tmp_path, [{"role": "user", "content": "pay"}, {"role": "assistant", "parts": [part]}]))
+    (call,) = trace.calls
+    assert call.result is not None
+    assert (call.tool, call.recorded_id, value_of(call.result)) == ("pay", "call_a", {"tx": "tx_12"})
+
+
+def goose(role: str, *content: dict[str, Any]) -> dict[str, Any]:
+    return {"role": role, "created": 1783590402, "content": list(content)}
+
+
+ASKED = {"type": "toolRequest", "id": "call_a", "toolCall": {"value": {"name": "pay", "arguments": {"to": "bob"}}}}
+
+
+@pytest.mark.parametrize(
+    ("told", "outcome"),
+    [
+        ({"status": "success", "value": [{"type": "text", "text": "tx_12"}]}, Outcome.RECORDED),
+        (
+            {"status": "success", "value": {"content": [{"type": "text", "text": "no"}], "isError": True}},
+            Outcome.FAILED,
+        ),
+        ({"status": "error", "error": "no such account"}, Outcome.FAILED),
+        ({"Err": "no such account"}, Outcome.FAILED),
+    ],
+)
+def test_calls_and_results_of_goose(tmp_path: Path, told: dict[str, Any], outcome: Outcome) -> None:
+    answer = {"type": "toolResponse", "id": "call_a", "toolResult": told}
+    lines = [goose("user", {"type": "text", "text": "pay"}), goose("assistant", ASKED), goose("user", answer)]
+    (trace,) = load(write_lines(tmp_path, lines))
+    (call,) = trace.calls
+    assert (call.tool, call.recorded_id, call.outcome) == ("pay", "call_a", outcome)
+    assert call.arguments is not None
+    assert value_of(call.arguments) == {"to": "bob"}
+
+
+def test_a_call_of_goose_that_could_not_be_read_is_a_gap(tmp_path: Path) -> None:
+    broken = {"type": "toolRequest", "id": "call_a", "toolCall": {"status": "error", "error": "no JSON"}}
+    told = examine(write_lines(tmp_path, [goose("user", {"type": "text", "text": "pay"}), goose("assistant", broken)]))
+    (trace,) = told.audit().traces
+    assert "could not be read when it was asked for" in " ".join(one.message for one in trace.verdict.reasons)
+
+
+def test_calls_and_results_in_the_words_of_pi(tmp_path: Path) -> None:
+    asked = {"type": "toolCall", "id": "call_a", "name": "pay", "arguments": {"to": "bob"}}
+    result = {"role": "toolResult", "toolCallId": "call_a", "toolName": "pay", "content": "no", "isError": True}
+    (trace,) = load(
+        write(tmp_path, [{"role": "user", "content": "pay"}, {"role": "assistant", "content": [asked]}, result])
+    )
+    (call,) = trace.calls
+    assert (call.tool, call.boundary.value, call.outcome) == ("pay", "tool", Outcome.FAILED)

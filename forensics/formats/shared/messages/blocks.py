@@ -26,6 +26,7 @@ from forensics.formats.shared.fields import (
     text,
 )
 from forensics.formats.shared.messages.draft import Draft, part_of
+from forensics.formats.shared.messages.library_parts import LIBRARIES, asked_and_ended, is_asked_and_ended
 
 
 def _tool_use(draft: Draft, fields: Fields, pointer: str) -> None:
@@ -36,7 +37,7 @@ def _tool_use(draft: Draft, fields: Fields, pointer: str) -> None:
     draft.call(part_of(text(fields, "name", "toolName"), recorded, arguments, pointer, boundary), fields)
 
 
-_RUN_BY_THE_AGENT = frozenset({"tool_use", "tool_call"})
+_RUN_BY_THE_AGENT = frozenset({"tool_use", "tool_call", "toolCall"})
 
 
 def _tool_result(draft: Draft, fields: Fields, pointer: str) -> None:
@@ -144,6 +145,8 @@ _BLOCKS: dict[str, _Block] = {
     "server_tool_call": _tool_use,
     "tool_call_response": _genai_response,
     "server_tool_call_response": _genai_response,
+    "toolCall": _tool_use,
+    **LIBRARIES,
     "function_call": _function_call,
     "custom_tool_call": _function_call,
     "local_shell_call": _function_call,
@@ -175,7 +178,7 @@ def _reader_of(kind: str) -> _Block | None:
 
 def read_item(draft: Draft, fields: Fields, pointer: str) -> bool:
     """Read an object by its type; False where that is not known."""
-    reader = _reader_of(text(fields, "type"))
+    reader = _reader_of(text(fields, "type")) or (asked_and_ended if is_asked_and_ended(fields) else None)
     if reader is None:
         return False
     reader(draft, fields, pointer)
@@ -209,8 +212,8 @@ def _holds_results(content: Payload) -> bool:
 
 
 def _tool_message(draft: Draft, fields: Fields, content: Payload) -> None:
-    recorded = text(fields, "tool_call_id", "tool_use_id")
-    draft.result(part_of(text(fields, "name", "tool_name"), recorded, content, "/content"), fields)
+    recorded = text(fields, "tool_call_id", "tool_use_id", "toolCallId")
+    draft.result(part_of(text(fields, "name", "tool_name", "toolName"), recorded, content, "/content"), fields)
 
 
 def _read_blocks(draft: Draft, content: Payload, pointer: str) -> None:

@@ -160,7 +160,11 @@ def _votes(fields: Fields) -> list[str]:
     if "responses_body" in fields or ("role" not in fields and _is_own_item(text(fields, "type"))):
         return ["openai-responses"]
     votes = []
-    if "parts" in fields and "role" in fields:
+    if (
+        "role" in fields
+        and "parts" in fields
+        and not any("type" in fields_of(one) for one in items_in(fields, "parts"))
+    ):
         votes.append("gemini")
     if "tool_calls" in fields or "tool_call_id" in fields or "lc" in fields:
         votes.append("openai-chat")

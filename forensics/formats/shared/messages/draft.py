@@ -67,7 +67,7 @@ class Draft:
         elif _says_nothing(one.payload) and part.payload is not None:
             self.calls[held] = msgspec.structs.replace(one, payload=self.keep(part.payload), pointer=part.pointer)
 
-    def result(self, part: Part, fields: Fields, *, failed: bool = False) -> None:
+    def result(self, part: Part, fields: Fields, *, failed: bool = False, denied: bool = False) -> None:
         """A result that the message shows; `fields` are those of the object that says so."""
         kept = None if part.payload is None else self.keep(part.payload)
         status = text(fields, "status").lower()
@@ -78,7 +78,7 @@ class Draft:
                 part,
                 payload=kept,
                 failed=failed,
-                denied=failed and kept is not None and _says_denied(kept),
+                denied=denied or (failed and kept is not None and _says_denied(kept)),
                 unsettled=status in UNSETTLED,
                 tainted=tainted,
             )

@@ -67,6 +67,8 @@ _ROLE_OF_ITEM = {
     "mcp_approval_request": "approval_request", "mcp_approval_response": "approval",
 }  # fmt: skip
 _ROLE_OF_CLASS = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
+_TOOLS = frozenset({"function", "toolresult"})
+"""Roles, in small letters, of what a tool gave back."""
 _TOLD_WHOLE = frozenset({"other", "approval_request", "approval"})
 _ROLES = MODEL_ROLES | {"system", "developer", "user", "human", "tool", "error", "approval_request", "approval"}
 _ELSEWHERE = frozenset({"item_reference"})
@@ -99,7 +101,7 @@ def _of_langchain(fields: Fields) -> Fields:
 def _role(fields: Fields) -> str:
     role = text(fields, "role").lower()
     if role:
-        return "tool" if role == "function" else role
+        return "tool" if role in _TOOLS else role
     kind = text(fields, "type")
     if kind in _ROLE_OF_CLASS and "content" in fields:
         return _ROLE_OF_CLASS[kind]
