@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from forensics.core.keyed import keyed
 from forensics.core.leaves import pointer_of
 
 if TYPE_CHECKING:
@@ -69,13 +70,9 @@ class Columns:
         yield from self._arrays(*_of_type(list, rows, values), _WHOLE)
 
     def _objects(self, rows: Sequence[int], objects: Sequence[Any], place: _Place) -> Iterator[Column]:
-        alike: dict[tuple[str, ...], tuple[list[int], list[Any]]] = {}
-        for row, value in zip(rows, objects, strict=True):
-            held = alike.setdefault(tuple(value), ([], []))
-            held[0].append(row)
-            held[1].append(value.values())
-        for keys, (of, entries) in alike.items():
-            for key, items in zip(keys, zip(*entries, strict=True), strict=True):
+        for group in keyed(list(objects)).groups:
+            of = list(map(rows.__getitem__, group.places))
+            for key, items in group.columns.items():
                 yield from self._at(of, items, _Place(place.pointer, key, key, place.depth + 1))
 
     def _arrays(self, rows: Sequence[int], arrays: Sequence[Any], place: _Place) -> Iterator[Column]:

@@ -92,7 +92,7 @@ class _Flow:
         kinds, calls = self.trace.kind, self.trace.call
         held = [kinds[row] == _RESULT and calls[row] >= 0 for row in part.rows]
         rows = list(compress(part.rows, held))
-        return Results(rows, self._values(rows), list(compress(part.lines, held)))
+        return Results(rows, self._values(rows), list(compress(part.lines, held)), part.of(held))
 
     def _values(self, rows: list[int]) -> list[object]:
         return values_of([text or b"null" for text in self.trace.payload.several(rows)])
@@ -101,7 +101,7 @@ class _Flow:
 
     def _look(self, part: Part, results: Results, waiting: list[Pending]) -> None:
         """Look at those of these rows that may name a value; what waits counts from the row of its result on."""
-        special = self.special.intersection(part.rows) if self.special else ()
+        special = self.special.intersection(part.span) if self.special else ()
         named = self.minted.named_in(part, special)
         values = self._said(named, results)
         later = deque(waiting)
@@ -113,8 +113,12 @@ class _Flow:
                 self._own_values(row, self.trace.calls[self.trace.call[row]])
         for pending in later:
             self.minting.wait(pending)
+        kinds = self.trace.kind
         for (row, number), written in named.plainly.items():
-            self._use(self._text(row, values), number, written)
+            if kinds[row] in _STRUCTURED or written == BARE:
+                self._use(self._text(row, values), number, written)
+            else:
+                self._note(row, kinds[row], number, written)
         self.minting.handles.use_all(sorted(self.found))  # by handle and row
         self.found.clear()
 
@@ -165,9 +169,8 @@ class _Flow:
                         found.setdefault(index, how)
 
     def _use(self, text: Text, number: int, written: str) -> None:
-        handles, pointer = self.minting.handles, None
-        value, kind = handles.value(number)
-        stands = value
+        value, kind = self.minting.handles.value(number)
+        stands, pointer = value, None
         if written == BARE:
             stands = _without_prefix(value)
             if not is_named_by(stands, text, self.rules.is_id_key, small=self.runs.small):
@@ -175,12 +178,16 @@ class _Flow:
         if text.kind in _STRUCTURED:
             pointer, other_type = text.place_of(stands, is_number=kind == "number")
             written = "number" if other_type and written == "verbatim" else written
-        if pointer is None and len(value) < _SHORT_NUMBER and value.isdigit():
-            return
-        self.found.append((number, text.row, self._role(text), written, pointer, text.kind == _RESULT))
+        self._note(text.row, text.kind, number, written, pointer)
 
-    def _role(self, text: Text) -> str:
-        return "final_answer" if text.row in self.final else _ROLES.get(text.kind, "prompt")
+    def _note(self, row: int, kind: int, number: int, written: str, pointer: str | None = None) -> None:
+        """Note that the step of a row, of that kind, holds a value; a short number is one only where it has a place."""
+        if pointer is None:
+            value, _ = self.minting.handles.value(number)
+            if len(value) < _SHORT_NUMBER and value.isdigit():
+                return
+        role = "final_answer" if row in self.final else _ROLES.get(kind, "prompt")
+        self.found.append((number, row, role, written, pointer, kind == _RESULT))
 
     # values of the agent's own making ----------------------------------------------------------------------------
 
@@ -190,7 +197,8 @@ class _Flow:
         for number in added:
             self.minted.look_at(*(anchor for anchor, _, _ in _added(calls[number])))
         of = self.trace.call
-        return frozenset(row for row in self.trace.rows(StepKind.TOOL_CALL) if of[row] in added if added)
+        rows = self.trace.rows(StepKind.TOOL_CALL) if added else ()
+        return frozenset(row for row in rows if of[row] in added and self.trace.payload[row] is not None)
 
     def _own_values(self, row: int, call: Call) -> None:
         """Arguments that the harness added: values of its own, which matter when they come back."""

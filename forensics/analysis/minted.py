@@ -8,13 +8,13 @@ than one. Each value is watched for from the row on in which it became known.
 from __future__ import annotations
 
 from array import array
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from forensics.analysis.bare import bare
 from forensics.analysis.related_runs import LONGEST_HOLDER
-from forensics.analysis.runs import END
 from forensics.core.handles import BARE
 
 if TYPE_CHECKING:
@@ -55,13 +55,12 @@ class NamedIn(NamedTuple):
 class Minted:
     """The values minted so far by their index, with the row from behind which on each is `known`. `watched` are the
     runs that may name one, or that may once one of those is minted that are only waited for: only runs that stand in
-    the trace are watched for, so a value that never comes back costs nothing. The end of a line is one of them, so that
-    lines are kept apart.
+    the trace are watched for, so a value that never comes back costs nothing.
     """
 
     def __init__(self, occurrences: Occurrences) -> None:
         self.known = array("i")
-        self.watched: dict[bytes, int] = {END: _NONE}  # the number of what the run names, as it was told last
+        self.watched: dict[bytes, int] = {}  # the number of what the run names, as it was told last
         self._index = array("i")
         self._rank = array("b")
         self._before = array("i")  # what the run was told before to name
@@ -127,12 +126,9 @@ class Minted:
         watched, before, known, index, anyway = self.watched, self._before, self.known, self._index, self._anyway
         others: dict[int, Runs] = {row: [] for row in special}
         hits: list[tuple[int, bytes, int]] = []
-        rows = iter(part.rows)
-        row = next(rows)
-        for run in filter(watched.__contains__, part.related.split(b" ")):
-            if run == END:
-                row = next(rows)
-            elif run in anyway or before[(at := watched[run])] != _NONE:
+        told = list(map(watched.__contains__, part.related.runs))
+        for row, run in zip(compress(part.related.rows, told), compress(part.related.runs, told), strict=True):
+            if run in anyway or before[(at := watched[run])] != _NONE:
                 others.setdefault(row, [])
                 hits.append((row, run, _NONE))
             elif known[index[at]] < row:

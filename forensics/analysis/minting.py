@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import re
 from array import array
-from itertools import repeat
+from itertools import compress, repeat
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from forensics.analysis.bare import ROUND
-from forensics.analysis.newcomers import LONGEST_VALUE, WAITS, Newcomers, may_be_value
+from forensics.analysis.newcomers import LONGEST_VALUE, WAITS, Brought, Newcomers, may_be_value
 from forensics.analysis.runs import anchor_of
 from forensics.analysis.texts import encoded
 from forensics.analysis.written_times import holds_time
@@ -28,15 +29,14 @@ from forensics.core.times import from_text
 from forensics.core.trace import NOWHERE, StepKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from forensics.analysis.minted import Minted
-    from forensics.analysis.newcomers import Brought, Results
+    from forensics.analysis.newcomers import Results
     from forensics.analysis.occurrences import Occurrences
     from forensics.analysis.texts import Text
     from forensics.core.classes import Classes
-    from forensics.core.handles import Told
     from forensics.core.leaves import Leaf
     from forensics.core.trace import Call, Trace
     from forensics.rules.engine import RuleSet
@@ -51,7 +51,9 @@ NEW_BY_SHAPE = frozenset({"uuid", "ulid", "cursor", "token", "url", "presigned-u
 _CLOCK = "timestamp"
 _WINDOW = 5 * 10**9
 _LAST = MOST_ROWS
-_BEHIND = 1 << 40  # the place of the first run of running text: behind all scalars
+
+_One = tuple[int, str, str, str, bytes]
+"""A value that one result brought: row, value, kind, pointer, anchor."""
 
 
 class Pending(NamedTuple):
@@ -80,7 +82,7 @@ class Minting:
         self._first = runs.first
         self._odd: dict[bytes, int] = {}
         self._here: frozenset[bytes] = frozenset()  # the runs of the result that is looked at by itself
-        self._found: list[Brought] = []  # of results that are looked at by themselves
+        self._found: list[_One] = []  # of results that are looked at by themselves
 
     def results(self, results: Results) -> list[Pending]:
         """Add what these results bring to the handles; returns what waits, in order."""
@@ -90,34 +92,51 @@ class Minting:
         alone = self._one_by_one(results, new)
         for row, runs in new.running():
             if row not in alone:
-                self._found += [one for place, run in enumerate(runs, _BEHIND) if (one := self._loose(row, place, run))]
-        found = [one for one in new.found if one[0] not in alone] if alone else new.found
-        found += self._found
-        self._found = []
-        found.sort()
-        return self._settle(found)
-
-    def _settle(self, found: list[Brought]) -> list[Pending]:
-        """Add to the handles what was found, and watch for it; returns what waits."""
-        trace, reads, live, handles = self._trace, self._reads, self._runs.live, self.handles
-        told: list[Told] = []
+                self._found += [one for run in runs if (one := self._loose(row, run))]
+        found = [one.only([row not in alone for row in one.rows]) for one in new.found] if alone else new.found
+        if self._found:
+            found.append(Brought(*map(list, zip(*self._found, strict=True))))
+            self._found = []
         waiting: list[Pending] = []
-        number = len(handles)
-        for step, _, value, kind, pointer, anchor in found:
-            if kind == WAITS:
-                waiting.append(Pending(value, step, pointer, anchor))
-                self.minted.expect(anchor, step)
-                continue
-            call = trace.call[step]
-            known = self._as_read(call, value, kind) if reads[call] else kind
-            if known is not None:
-                told.append((value, known, call, step, pointer))
-                self.minted.known.append(step)
-                if anchor in live or len(anchor) != len(value):
-                    self.minted.add(number, encoded(value), anchor, step)
-                number += 1
-        handles.add_all(told)
+        for brought in found:
+            self._settle(brought, waiting)
+        waiting.sort(key=attrgetter("step"))
         return waiting
+
+    def _settle(self, brought: Brought, waiting: list[Pending]) -> None:
+        """Add to the handles what was brought, of one step in the order in which it is told, and watch for it; note
+        what waits.
+        """
+        if WAITS in brought.kinds:
+            self._let_wait(brought.only([kind == WAITS for kind in brought.kinds]), waiting)
+            brought = brought.only(brought.kinds)
+        calls = [self._trace.call[row] for row in brought.rows]
+        kinds = self._known_kinds(calls, brought)
+        if None in kinds:
+            known = [kind is not None for kind in kinds]
+            brought, calls, kinds = brought.only(known), list(compress(calls, known)), list(compress(kinds, known))
+        rows, values, _, pointers, anchors = brought
+        numbers = self.handles.add_all(values, kinds, calls, rows, pointers)
+        self.minted.known.extend(rows)
+        live = self._runs.live
+        watched = [anchor in live or len(anchor) != len(value) for anchor, value in zip(anchors, values, strict=True)]
+        for number, value, anchor, row in compress(zip(numbers, values, anchors, rows, strict=True), watched):
+            self.minted.add(number, encoded(value), anchor, row)
+
+    def _let_wait(self, brought: Brought, waiting: list[Pending]) -> None:
+        for row, value, _, pointer, anchor in zip(*brought, strict=True):
+            waiting.append(Pending(value, row, pointer, anchor))
+            self.minted.expect(anchor, row)
+
+    def _known_kinds(self, calls: list[int], brought: Brought) -> Sequence[Any]:
+        """The kind of each value as its call returned it, or None."""
+        reads = list(map(self._reads.__getitem__, calls))
+        if 1 not in reads:
+            return brought.kinds
+        return [
+            self._as_read(call, value, kind) if read else kind
+            for read, call, value, kind in zip(reads, calls, brought.values, brought.kinds, strict=True)
+        ]
 
     def is_new(self, anchor: bytes, row: int) -> bool:
         """Whether nothing before this row held that run, and no value was minted by it."""
@@ -153,9 +172,9 @@ class Minting:
             return
         self._here = frozenset(runs)
         taken = self._members(row, leaves_of(value))
-        for place, run in enumerate(dict.fromkeys(new), _BEHIND):
+        for run in dict.fromkeys(new):
             if run not in taken and (run in first or not run.isdigit()):  # a number counts only where it comes back
-                self._bring(self._loose(row, place, run))
+                self._bring(self._loose(row, run))
 
     def _members(self, row: int, leaves: Iterable[Leaf]) -> set[bytes]:
         """Look at the scalars of a structured result that may be values of their own: what a key names, or opaque text.
@@ -163,16 +182,16 @@ class Minting:
         """
         taken: set[bytes] = set()
         values: set[str] = set()
-        for place, leaf in enumerate(leaves):
+        for leaf in leaves:
             above, _, key, item = leaf
             if above is None:
                 continue
             if isinstance(item, int):
                 if key is not None:
-                    self._number(row, place, leaf, taken)
+                    self._number(row, leaf, taken)
             elif item not in values and len(item) <= LONGEST_VALUE and self._fits(key)(item):
                 values.add(item)
-                self._opaque(row, place, leaf, taken)
+                self._opaque(row, leaf, taken)
         return taken
 
     def _fits(self, key: str | None) -> Callable[[str], object]:
@@ -181,15 +200,15 @@ class Minting:
     def _is_named(self, key: str | None) -> bool:
         return key is not None and self._rules.is_id_key(key)
 
-    def _number(self, row: int, place: int, leaf: Leaf, taken: set[bytes]) -> None:
+    def _number(self, row: int, leaf: Leaf, taken: set[bytes]) -> None:
         """A number counts only when its key names an id."""
         above, token, key, number = leaf
         anchor = str(number).encode()
         if self._is_named(key) and anchor not in taken and self.is_new(anchor, row):
-            self._bring((row, place, str(number), "number", pointer_of(above, token), anchor))
+            self._bring((row, str(number), "number", pointer_of(above, token), anchor))
         taken.add(anchor)
 
-    def _opaque(self, row: int, place: int, leaf: Leaf, taken: set[bytes]) -> None:
+    def _opaque(self, row: int, leaf: Leaf, taken: set[bytes]) -> None:
         above, token, key, item = leaf
         value = str(item)
         anchor = anchor_of(value)
@@ -207,20 +226,20 @@ class Minting:
         kind = self._rules.handle_kind(value, key)
         taken.update(parts if kind is not None else (anchor,))
         if kind is not None or (_DIGIT(anchor) and self._runs.stands_after(anchor, row)):
-            self._bring((row, place, value, kind or WAITS, pointer_of(above, token), anchor))
+            self._bring((row, value, kind or WAITS, pointer_of(above, token), anchor))
 
-    def _bring(self, told: Brought | None) -> None:
+    def _bring(self, told: _One | None) -> None:
         if told is None:
             return
         self._found.append(told)
-        step, _, value, kind, _, anchor = told
+        step, value, kind, _, anchor = told
         if kind == WAITS or self._known_kind(self._trace.call[step], value, kind) is None:
             return
         stands = self._first.get(anchor, step if anchor in self._here else _LAST)
         if stands > step:  # as part of a longer run here, or told otherwise
             self._odd.setdefault(anchor, step)
 
-    def _loose(self, row: int, place: int, run: bytes) -> Brought | None:
+    def _loose(self, row: int, run: bytes) -> _One | None:
         """A run of running text, without the dashes that a sentence puts around it."""
         token = run.strip(b"-_") if run[0] in b"-_" or run[-1] in b"-_" else run
         if not _SHORTEST_RUN <= len(token) <= _LONGEST_RUN or not _DIGIT(token) or _FRACTION(token):
@@ -230,8 +249,8 @@ class Minting:
         value = token.decode("ascii")
         kind = None if value.isdigit() else self._rules.handle_kind(value, None)
         if kind in (None, "number", _CLOCK):
-            return (row, place, value, WAITS, "", token) if self._runs.stands_after(token, row) else None
-        return row, place, value, kind, "", token
+            return (row, value, WAITS, "", token) if self._runs.stands_after(token, row) else None
+        return row, value, kind, "", token
 
     # values that wait ------------------------------------------------------------------------------------------------
 
@@ -254,7 +273,7 @@ class Minting:
             return None
         if self._first.get(anchor, step) > step:
             self._odd.setdefault(anchor, text.row)
-        (index,) = self.handles.add_all([(value, known, call, step, pointer)])
+        (index,) = self.handles.add_all([value], [known], [call], [step], [pointer])
         self.minted.known.append(text.row)
         self.minted.add(index, encoded(value), anchor, step)
         return index

@@ -9,23 +9,25 @@ run) is told as odd: its runs are to be looked at one by one, in the order of th
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property
+from itertools import compress, groupby
+from operator import itemgetter, not_
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forensics.analysis.columns import Columns
-from forensics.analysis.runs import anchor_of
+from forensics.analysis.runs import anchor_of, runs_of_each
 from forensics.analysis.written_times import holds_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
 
     from forensics.analysis.columns import Column
-    from forensics.analysis.occurrences import Occurrences
+    from forensics.analysis.occurrences import Occurrences, Standing
+    from forensics.analysis.runs import Runs
     from forensics.rules.engine import RuleSet
 
 _WITH_DIGIT = re.compile(r"[^\s0-9]*[0-9]\S*").fullmatch
 _ONE_WORD = re.compile(r"\S+").fullmatch
-_ONE_RUN = re.compile(rb"[0-9A-Za-z_-]+").fullmatch
 _DIGIT = re.compile(b"[0-9]").search
 _DASHES = b"-_"
 LONGEST_VALUE = 4096
@@ -34,15 +36,29 @@ WAITS = ""
 
 
 class Results(NamedTuple):
-    """Results that follow each other: their rows and values, and their runs as lines of text."""
+    """Results that follow each other: the rows of those that hold runs, their values, and these runs: as lines of
+    text, and each with its row.
+    """
 
     rows: Sequence[int]
     values: Sequence[Any]
     lines: Sequence[bytes]
+    told: Standing
 
 
-Brought = tuple[int, int, str, str, str, bytes]
-"""A value that a result brought: step, place (it orders those of one result), value, kind, pointer, anchor."""
+class Brought(NamedTuple):
+    """Values that results brought, in columns: the row of each, its text, its kind, its pointer, its anchor."""
+
+    rows: Sequence[int]
+    values: Sequence[str]
+    kinds: Sequence[Any]
+    pointers: Sequence[str]
+    anchors: Sequence[bytes]
+
+    def only(self, held: Sequence[object]) -> Brought:
+        """Those of them that are held."""
+        return Brought(*(list(compress(column, held)) for column in self))
+
 
 _New = tuple[int, str, bytes]
 """A text that is new, by the row of its result, and its bytes."""
@@ -56,46 +72,52 @@ def may_be_value(*, small: bool, names_id: bool) -> Callable[[str], object]:
 
 
 class Newcomers:
-    """The new scalars of some results: `found`. `taken` are the runs that they take up, and that numbers are, which
-    are no values of running text; `left` are the other new ones. `odd` are the rows of results to be looked at one by
-    one: what was found of these does not count.
+    """The new scalars of some results: `found`, place by place. `taken` are the runs that they take up, and that
+    numbers are, which are no values of running text; `left` are the other new ones. `odd` are the rows of results to be
+    looked at one by one: what was found of these does not count.
     """
 
     def __init__(self, results: Results, rules: RuleSet, occurrences: Occurrences) -> None:
         self.found: list[Brought] = []
         self.taken: set[bytes] = set()
         self.odd: set[int] = set()
-        self.runs = set(b" ".join(results.lines).split())
+        self.runs = set(results.told.runs)
         self._said: set[bytes] = set()
-        self._lines = dict(zip(results.rows, results.lines, strict=True))
+        self._results = results
         self._rules = rules
         self._told = occurrences
         self._first = occurrences.first
         columns = Columns()
-        for place, column in enumerate(columns.of(results.rows, results.values)):
+        for column in columns.of(results.rows, results.values):
             if column.is_text:
-                self._texts(place, column)
+                self._texts(column)
             elif column.key is not None:
-                self._numbers(place, column, names_id=rules.is_id_key(column.key))
+                self._numbers(column, names_id=rules.is_id_key(column.key))
         self.odd |= columns.left
         self.left = self._left(results.rows[0])
         self._mark_ragged()
 
+    @cached_property
+    def lines(self) -> dict[int, bytes]:
+        """The runs of each result, as a line of text."""
+        return dict(zip(self._results.rows, self._results.lines, strict=True))
+
     # numbers ---------------------------------------------------------------------------------------------------------
 
-    def _numbers(self, place: int, column: Column, *, names_id: bool) -> None:
+    def _numbers(self, column: Column, *, names_id: bool) -> None:
         """A number counts only when its key names an id."""
         first = self._first.get
         anchors = [b"%d" % number for number in column.items]
         new = [pair for pair in zip(column.rows, anchors, strict=True) if first(pair[1], pair[0]) >= pair[0]]
         if names_id:
-            pointer = column.pointer
-            self.found += [
-                (row, place, anchor.decode(), "number", pointer, anchor)
-                for row, anchor in new
-                if self._is_new(row, anchor) and anchor not in self.taken
-            ]
-            self.odd.update(row for row, number in zip(column.rows, column.items, strict=True) if number == 0)  # or -0
+            taken = self.taken
+            own = [pair for pair in new if self._is_new(*pair) and pair[1] not in taken]
+            told = [anchor for _, anchor in own]
+            values = [anchor.decode() for anchor in told]
+            self._bring(column, [row for row, _ in own], values, ["number"] * len(own), told)
+            self.odd.update(
+                [row for row, number in zip(column.rows, column.items, strict=True) if number == 0]
+            )  # or -0
         self.taken.update([anchor for _, anchor in new])
 
     def _is_new(self, row: int, run: bytes) -> bool:
@@ -108,79 +130,106 @@ class Newcomers:
 
     # texts -----------------------------------------------------------------------------------------------------------
 
-    def _texts(self, place: int, column: Column) -> None:
+    def _texts(self, column: Column) -> None:
         small, names_id = self._told.small, column.key is not None and self._rules.is_id_key(column.key)
+        texts = _told(column)
+        if not small and not _DIGIT(b"\n".join(texts.written)):
+            return
         fits = may_be_value(small=small, names_id=names_id)
-        pairs = [pair for pair in zip(column.rows, column.items, strict=True) if " " not in pair[1]]
-        told = _encoded([text for _, text in pairs])
-        firsts, runs = map(self._first.get, told), map(self.runs.__contains__, told)
-        new: list[_New] = []
-        others: list[tuple[_New, list[bytes]]] = []
-        for (row, text), written, first, is_run in zip(pairs, told, firsts, runs, strict=True):
-            if is_run and (first is None or first == row):
-                if len(text) <= LONGEST_VALUE and (not small or fits(text)):  # in a large trace each holds a digit
-                    new.append((row, text, written))
-            elif (first is None or first > row) and len(text) <= LONGEST_VALUE and fits(text):
-                parts = self._parts(row, written) if first is None else None
-                if parts is None:
-                    self.odd.add(row)
-                elif self._is_any_new(row, parts):
-                    others.append(((row, text, written), parts))
-        if new:
-            self._take_runs(place, column, new)
-        if others:
-            self._take_composed(place, column, others)
+        first, runs = self._first.get, self.runs
+        plain = [
+            written in runs and ((at := first(written)) is None or at == row)
+            for row, written in zip(texts.rows, texts.written, strict=True)
+        ]
+        if True in plain:
+            own = texts.only(plain)
+            fitting = [len(text) <= LONGEST_VALUE and (not small or fits(text)) for text in own.texts]
+            self._take_runs(column, own if all(fitting) else own.only(fitting))
+        if False in plain:
+            self._look_closer(column, texts.only(list(map(not_, plain))), fits)
 
-    def _take_runs(self, place: int, column: Column, new: list[_New]) -> None:
+    def _look_closer(self, column: Column, texts: _Texts, fits: Callable[[str], object]) -> None:
+        """Look at the texts that are no new run of their own."""
+        first, composed = self._first.get, list[tuple[_New, list[bytes]]]()
+        fitting = [len(text) <= LONGEST_VALUE and fits(text) for text in texts.texts]
+        texts = texts.only(fitting)
+        each = runs_of_each(texts.written, with_digit=not self._told.small)
+        for row, text, written, parts in zip(*texts, each, strict=True):
+            at = first(written)
+            if at is not None and at <= row:
+                continue
+            new = None if at is not None or parts == [written] else self._is_any_new(row, parts)
+            if new is None:
+                self.odd.add(row)
+            elif new:
+                composed.append(((row, text, written), parts))
+        if composed:
+            self._take_composed(column, composed)
+
+    def _take_runs(self, column: Column, new: _Texts) -> None:
         """Take the new texts that are one run, each only where it stands first in its result."""
-        if not self._said.isdisjoint([written for _, _, written in new]):
-            new = [one for one in new if one[2] not in self._said]
-        written = [one[2] for one in new]
-        self._said.update(written)
-        self.taken.update(written)
-        kinds, pointer = self._rules.handle_kinds([text for _, text, _ in new], column.key), column.pointer
-        pairs = list(zip(new, kinds, strict=True))
-        self.found += [(row, place, text, kind, pointer, run) for (row, text, run), kind in pairs if kind is not None]
-        if None in kinds:
-            waits = self._told.stands_after
-            self.found += [
-                (row, place, text, WAITS, pointer, run)
-                for (row, text, run), kind in pairs
-                if kind is None and waits(run, row) and _DIGIT(run)
+        said = self._said
+        if not said.isdisjoint(new.written):
+            new = new.only([run not in said for run in new.written])
+        said.update(new.written)
+        self.taken.update(new.written)
+        kinds = self._rules.handle_kinds(new.texts, column.key)
+        waits = self._told.stands_after
+        told = (
+            [
+                WAITS if kind is None and waits(run, row) and _DIGIT(run) else kind
+                for kind, run, row in zip(kinds, new.written, new.rows, strict=True)
             ]
+            if None in kinds
+            else kinds
+        )
+        self._bring(column, new.rows, new.texts, told, new.written)
 
-    def _take_composed(self, place: int, column: Column, new: list[tuple[_New, list[bytes]]]) -> None:
+    def _take_composed(self, column: Column, new: list[tuple[_New, Runs]]) -> None:
         """Take the new texts of several runs. The runs of one that is recognised are no values of their own."""
-        first, pointer = self._first, column.pointer
+        first, waits = self._first, self._told.stands_after
         new = [one for one in new if one[0][2] not in self._said]
         self._said.update(one[2] for one, _ in new)
         kinds = self._rules.handle_kinds([text for (_, text, _), _ in new], column.key)
-        for ((row, text, written), parts), kind in zip(new, kinds, strict=True):
-            anchor = anchor_of(text) or written
-            taken = (anchor,) if kind is None else parts
+        anchors = [anchor_of(text) or written for (_, text, written), _ in new]
+        for at, ((row, _, _), parts) in enumerate(new):
+            taken = (anchors[at],) if kinds[at] is None else parts
             self.taken.update(part for part in taken if first.get(part, row) == row)
-            if kind is not None:
-                self.found.append((row, place, text, kind, pointer, anchor))
-            elif self._told.stands_after(anchor, row) and _DIGIT(anchor):
-                self.found.append((row, place, text, WAITS, pointer, anchor))
+            if kinds[at] is None and waits(anchors[at], row) and _DIGIT(anchors[at]):
+                kinds[at] = WAITS
+        self._bring(column, [one[0] for one, _ in new], [one[1] for one, _ in new], kinds, anchors)
 
-    def _parts(self, row: int, written: bytes) -> list[bytes] | None:
-        """The runs of a text that is none of the runs of these results; None where one of them is not told as it is."""
-        if _ONE_RUN(written):
-            return None
-        first, runs, parts = self._first, self.runs, self._told.runs_of(written)
-        unlike = any(part not in runs if (at := first.get(part)) is None else at > row for part in parts)
-        return None if unlike else parts
+    def _bring(
+        self,
+        column: Column,
+        rows: Sequence[int],
+        values: Sequence[str],
+        kinds: Sequence[str | None],
+        anchors: Sequence[bytes],
+    ) -> None:
+        """Note the values that stand at the place of a column; one of no kind is none."""
+        known = [kind for kind in kinds if kind is not None]
+        brought = Brought(rows, values, kinds, [column.pointer] * len(rows), anchors)
+        if known:
+            self.found.append(
+                brought if len(known) == len(kinds) else brought.only([kind is not None for kind in kinds])
+            )
 
-    def _is_any_new(self, row: int, parts: list[bytes]) -> bool:
-        """Whether one of these runs is new, or they are those of a written time that stands in no row before."""
-        if any(self._first.get(part, row) == row for part in parts):
-            return True
-        return self._told.times.is_new(parts, row) and self._may_bring(row)
+    def _is_any_new(self, row: int, parts: Runs) -> bool | None:
+        """Whether one of these runs of a text is new, or they are those of a written time that stands in no row before;
+        None where one of them is not told as it is.
+        """
+        first, runs, new = self._first.get, self.runs, False
+        for part in parts:
+            at = first(part)
+            if part not in runs if at is None else at > row:
+                return None
+            new = new or at is None or at == row
+        return new or (self._told.times.is_new(parts, row) and self._may_bring(row))
 
     def _may_bring(self, row: int) -> bool:
         """Whether a result holds a time, or any new run."""
-        line = self._lines[row]
+        line = self.lines[row]
         return holds_time(line) or any(self._first.get(run, row) == row for run in line.split())
 
     # running text ----------------------------------------------------------------------------------------------------
@@ -201,15 +250,35 @@ class Newcomers:
         """What is left of a run without the dashes around it may stand elsewhere: it is no longer new there."""
         ragged = {run for run in self.left if run[0] in _DASHES or run[-1] in _DASHES}
         if ragged:
-            self.odd.update(row for row, line in self._lines.items() if not ragged.isdisjoint(line.split()))
+            self.odd.update(row for row, run in zip(*self._results.told, strict=True) if run in ragged)
 
-    def running(self) -> Iterator[tuple[int, list[bytes]]]:
+    def running(self) -> Iterator[tuple[int, Runs]]:
         """The rows of results that bring runs of running text, with these."""
-        left, first = self.left, self._first
-        for row, line in self._lines.items() if left else ():
-            runs = dict.fromkeys(filter(left.__contains__, line.split()))
-            if runs:
-                yield row, [run for run in runs if first.get(run, row) == row]
+        left, first, told = self.left, self._first, self._results.told
+        held = list(map(left.__contains__, told.runs))
+        pairs = dict.fromkeys(zip(compress(told.rows, held), compress(told.runs, held), strict=True))
+        for row, some in groupby(pairs, itemgetter(0)):
+            yield row, [run for _, run in some if first.get(run, row) == row]
+
+
+class _Texts(NamedTuple):
+    """Some texts of a column, with the row of each, and as bytes."""
+
+    rows: Sequence[int]
+    texts: Sequence[str]
+    written: Sequence[bytes]
+
+    def only(self, held: Sequence[object]) -> _Texts:
+        """Those of them that are held."""
+        rows, texts = list(compress(self.rows, held)), list(compress(self.texts, held))
+        return _Texts(rows, texts, list(compress(self.written, held)))
+
+
+def _told(column: Column) -> _Texts:
+    """The texts of a column that hold no space."""
+    held = [" " not in text for text in column.items]
+    texts = list(compress(column.items, held))
+    return _Texts(list(compress(column.rows, held)), texts, _encoded(texts))
 
 
 def _encoded(texts: Sequence[str]) -> list[bytes]:

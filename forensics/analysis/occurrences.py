@@ -8,7 +8,8 @@ Nearly all runs of a long log stand once and name nothing else. So the runs are 
 
 from __future__ import annotations
 
-from itertools import chain, compress
+from array import array
+from itertools import chain, compress, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from forensics.analysis.bare import bare
@@ -24,22 +25,36 @@ from forensics.core.trace import StepKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from forensics.analysis.run_blocks import Block
     from forensics.analysis.runs import Runs
     from forensics.core.trace import Payload, Trace
 
 _SAYING = frozenset({int(StepKind.TOOL_CALL), int(StepKind.MODEL)})  # what the agent itself wrote
-_JOINED = b" \n "  # the end of a line between two others
-_TOGETHER = 512  # rows, or more: all of a block
+_TOGETHER = 512  # rows that hold runs, or more: all of a block
+
+
+class Standing(NamedTuple):
+    """Some runs, each with the row in which it stands, row after row."""
+
+    rows: Sequence[int]
+    runs: Runs
 
 
 class Part(NamedTuple):
-    """Some rows that follow each other: each with its runs, as a line of text; and in one text, line by line, those of
-    them that may be related to others.
+    """Some rows that follow each other (`span`): those that hold runs, how many each of them holds, and these runs, a
+    line of text for each row; and the ones that may be related to others.
     """
 
+    span: range
     rows: Sequence[int]
+    counts: Sequence[int]
     lines: list[bytes]
-    related: bytes
+    related: Standing
+
+    def of(self, held: Sequence[bool]) -> Standing:
+        """The runs of those of its rows that are held."""
+        rows, counts = compress(self.rows, held), compress(self.counts, held)
+        return Standing(list(chain.from_iterable(map(repeat, rows, counts))), _runs_of(compress(self.lines, held)))
 
 
 class Occurrences:
@@ -58,19 +73,15 @@ class Occurrences:
         self.times = WrittenTimes(self._all)
         distinct, related = self._all.distinct()
         self.encoded = self._encoded(trace, distinct)
-        blocks = (*distinct, *(b" ".join(runs) for runs in self.encoded.values()))
+        blocks = (*distinct, b" ".join(chain.from_iterable(self.encoded.values())))
         asked = self._asked(trace)
         if self.small:
             related.update(asked, *map(bytes.split, blocks))
         else:
             add_related(related, blocks, asked)
-        self._held = self._all.blocks if self.small else _only(related, self._all.blocks)
-        self.first: dict[bytes, int] = {}
-        last: dict[bytes, int] = {}
-        for row, run in self._standing():
-            if run not in last:
-                self.first[run] = row
-            last[run] = row
+        self._steps = len(trace)
+        self._held = [_only(related, block) for block in self._all.blocks]
+        self.first, last = self._first_and_last()
         self.first.update(dict.fromkeys(told, -1))
         for row, runs in self.encoded.items():
             last.update((run, max(row, last.get(run, row))) for run in runs if run in related)
@@ -82,14 +93,19 @@ class Occurrences:
         self.live.update(run for piece, runs in self.holders.items() for run in runs if bare(run) == piece)
 
     def parts(self) -> Iterator[Part]:
-        """The rows that say anything, some hundred at a time, with their runs."""
-        begin = end = first = 0
-        for last, block in enumerate(self._all.blocks, 1):
-            end += block.count(END) + 1
-            if end - begin >= _TOGETHER or last == len(self._held):
-                told, held = (_JOINED.join(blocks[first:last]) for blocks in (self._all.blocks, self._held))
-                yield Part(self._all.rows[begin:end], told.split(END), held)
-                begin, first = end, last
+        """All rows, some hundred of those that hold runs at a time, with these."""
+        begin, count = 0, 0
+        blocks: list[Block] = []
+        held: list[_Held] = []
+        for block, some in zip(self._all.blocks, self._held, strict=True):
+            blocks.append(block)
+            held.append(some)
+            count += len(block.rows)
+            if count >= _TOGETHER:
+                end = block.rows[-1] + 1
+                yield _part(range(begin, end), blocks, held)
+                begin, blocks, count, held = end, [], 0, []
+        yield _part(range(begin, self._steps), blocks, held)
 
     def stands_after(self, run: bytes, row: int) -> bool:
         """Whether a run stands in a later row, or in what one of them encodes."""
@@ -110,18 +126,18 @@ class Occurrences:
 
     def _rows_with(self, wanted: set[bytes]) -> Iterator[int]:
         """The rows that hold one of these runs."""
-        return compress(self._all.rows, map(bytes.strip, _lines(_only(wanted, self._all.blocks))))
+        held = wanted.__contains__
+        return chain.from_iterable(compress(block.row_of_each, map(held, block.runs)) for block in self._all.blocks)
 
-    def _standing(self) -> Iterator[tuple[int, bytes]]:
-        """Each row with each of its runs that may be related to others."""
-        rows = iter(self._all.rows)
-        for block in self._held:
-            row = next(rows)
-            for run in block.split(b" "):
-                if run == END:
-                    row = next(rows)
-                elif run:
-                    yield row, run
+    def _first_and_last(self) -> tuple[dict[bytes, int], dict[bytes, int]]:
+        """Where each run that may be related to others stands first, and where last."""
+        first: dict[bytes, int] = {}
+        last: dict[bytes, int] = {}
+        for rows, text in self._held:
+            last.update(zip(text.split(), rows, strict=True))
+        for rows, text in reversed(self._held):
+            first.update(zip(reversed(text.split()), reversed(rows), strict=True))
+        return first, last
 
     def _asked(self, trace: Trace) -> set[bytes]:
         """The runs that are looked up though they may stand in no text as they are."""
@@ -131,14 +147,31 @@ class Occurrences:
         return asked
 
 
-def _lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    return (line for block in blocks for line in block.split(END))
+class _Held(NamedTuple):
+    """Some runs of a block as text, each with its row."""
+
+    rows: array[int]
+    text: bytes
 
 
-def _only(wanted: set[bytes], blocks: Iterable[bytes]) -> list[bytes]:
-    """The blocks with these runs, and the ends of lines, only."""
-    kept = {*wanted, END}.__contains__
-    return [b" ".join(filter(kept, block.split(b" "))) for block in blocks]
+def _only(wanted: set[bytes], block: Block) -> _Held:
+    """These runs of a block only."""
+    runs = block.runs
+    held = list(map(wanted.__contains__, runs))
+    return _Held(array("i", compress(block.row_of_each, held)), b" ".join(compress(runs, held)))
+
+
+def _part(span: range, blocks: Sequence[Block], held: Sequence[_Held]) -> Part:
+    """The part of those rows, by their blocks and what may be related of each."""
+    rows = list(chain.from_iterable([block.rows for block in blocks]))
+    counts = list(chain.from_iterable([block.counts for block in blocks]))
+    related = Standing(list(chain.from_iterable([one.rows for one in held])), _runs_of([one.text for one in held]))
+    lines = list(chain.from_iterable([block.text.split(END) for block in blocks]))
+    return Part(span, rows, counts, lines, related)
+
+
+def _runs_of(texts: Iterable[bytes]) -> Runs:
+    return b" ".join(texts).split()
 
 
 def _runs_beside(trace: Trace, runs_of: Callable[[bytes], Runs]) -> Iterator[bytes]:
@@ -182,7 +215,8 @@ def _holders(runs: Iterable[bytes]) -> dict[bytes, list[bytes]]:
     tokens = {*runs, *(run.strip(DASHES) for run in ragged(runs))}  # values are told without the dashes
     line = b" ".join(runs)
     found: dict[bytes, list[bytes]] = {}
-    for run, piece in Parts([line]).of(line):
-        if piece in tokens:
-            found.setdefault(piece, []).append(run)
+    for longer, pieces in Parts([line]).of(line):
+        for run, piece in zip(longer, pieces, strict=True) if not tokens.isdisjoint(pieces) else ():
+            if piece in tokens:
+                found.setdefault(piece, []).append(run)
     return found

@@ -1,15 +1,16 @@
 """Which runs of a trace may be related to another: stand elsewhere too, in another case, with other dashes around them,
-or inside a longer one? Told without a table of all runs, and with no doubt but one: that they may.
+or inside a longer one? Told with no doubt but one: that they may.
 
 Nearly all runs of a long log stand once and name nothing else, so a table of them would be most of what an analysis
-keeps. A sketch of counters by hash tells which ones may not (the idea of a Bloom filter that counts: Fan et al.,
-"Summary cache", 2000). The parts of a run that stand before and after its dashes are looked up only where a run of that
-shape, lengths between dashes, stands anywhere: a trace full of UUIDs holds no run of their first three groups.
+keeps. Where there are many, a sketch of counters by hash tells which ones may not (the idea of a Bloom filter that
+counts: Fan et al., "Summary cache", 2000). The parts of a run that stand before and after its dashes are looked up only
+where a run of that shape, lengths between dashes, stands anywhere: a trace full of UUIDs holds no run of their first
+three groups.
 """
 
 from __future__ import annotations
 
-from array import array
+from collections import Counter
 from itertools import chain, compress
 from typing import TYPE_CHECKING
 
@@ -21,90 +22,124 @@ if TYPE_CHECKING:
 DASHES = b"-_"
 _SHORTEST_PIECE = 4
 LONGEST_HOLDER = 512
+_TABLED = 1 << 17  # runs, at most, that a table is made of
 _SLOTS = 8  # of the sketch for each run
 _SHAPE = bytes(ord("-") if byte in DASHES else ord("a") if bytes([byte]).isalnum() else byte for byte in range(256))
 _EDGES = (b" -", b" _", b"- ", b"_ ")  # where a run begins or ends with a dash
 
 
+class _Table:
+    """Which runs stand in blocks of text at all, and which more than once, in whatever case and without the dashes
+    around them. A run costs some hundred bytes.
+    """
+
+    def __init__(self, blocks: Iterable[bytes]) -> None:
+        self._seen: set[bytes] = set()
+        self._many: set[bytes] = set()
+        for block in blocks:
+            runs = block.lower().split()
+            self._mark(runs)
+            if _is_ragged(block):
+                self._mark([run.strip(DASHES) for run in ragged(runs)])
+
+    def _mark(self, runs: Runs) -> None:
+        own = set(runs)
+        if len(own) < len(runs):
+            self._many.update([run for run, times in Counter(runs).items() if times > 1])
+        if self._seen:
+            self._many |= self._seen & own
+            self._seen |= own
+        else:
+            self._seen = own
+
+    def standing(self, runs: Iterable[bytes]) -> list[bool]:
+        """Of each run, whether it may stand at all."""
+        return list(map(self._seen.__contains__, map(bytes.lower, runs)))
+
+    def repeated(self, runs: Iterable[bytes]) -> list[bool]:
+        """Of each run, whether it may stand more than once."""
+        return list(map(self._many.__contains__, map(bytes.lower, runs)))
+
+
 class _Sketch:
-    """Which runs may stand in blocks of text at all, and which more than once, in whatever case and without the dashes
-    around them: a mark in the slot that the hash of its letters names under the mask. None that stands is without one.
+    """The same of more runs, where others may be told for them: a mark in the slot that the hash of a run's letters
+    names under the mask. None that stands is without one.
     """
 
     def __init__(self, blocks: Sequence[bytes]) -> None:
         size = 1 << (sum(map(_count, blocks)) * _SLOTS).bit_length()
         self._within = (size - 1).__and__
         self._seen, self._many = bytearray(size), bytearray(size)
-        self._slots = [self._mark(block) for block in blocks]
+        for block in blocks:
+            self._mark(block)
 
-    def _mark(self, block: bytes) -> array[int]:
-        """Mark the runs of a block; returns the slot of each."""
+    def _mark(self, block: bytes) -> None:
         seen, many = self._seen, self._many
         folded = block.lower().split()
-        slots = array("I", self._slots_of(folded))
-        bare = self._slots_of(run.strip(DASHES) for run in ragged(folded)) if _is_ragged(block) else ()
-        for slot in chain(slots, bare):
+        bare = [run.strip(DASHES) for run in ragged(folded)] if _is_ragged(block) else ()
+        for slot in map(self._within, map(hash, chain(folded, bare))):
             if seen[slot]:
                 many[slot] = 1
             else:
                 seen[slot] = 1
-        return slots
 
-    def _slots_of(self, folded: Iterable[bytes]) -> Iterator[int]:
-        return map(self._within, map(hash, folded))
+    def _slots_of(self, runs: Iterable[bytes]) -> Iterator[int]:
+        return map(self._within, map(hash, map(bytes.lower, runs)))
 
-    def standing(self, folded: Iterable[bytes]) -> Iterator[int]:
-        """Of each run in lower case, whether it may stand at all (0 or 1)."""
-        return map(self._seen.__getitem__, self._slots_of(folded))
+    def standing(self, runs: Iterable[bytes]) -> list[int]:
+        """Of each run, whether it may stand at all (0 or 1)."""
+        return list(map(self._seen.__getitem__, self._slots_of(runs)))
 
-    def repeated(self, folded: Iterable[bytes]) -> Iterator[int]:
-        """Of each run in lower case, whether it may stand more than once (0 or 1)."""
-        return map(self._many.__getitem__, self._slots_of(folded))
-
-    def repeated_in(self, number: int) -> Iterator[int]:
-        """The same of each run of the block of that number."""
-        return map(self._many.__getitem__, self._slots[number])
+    def repeated(self, runs: Iterable[bytes]) -> list[int]:
+        """Of each run, whether it may stand more than once (0 or 1)."""
+        return list(map(self._many.__getitem__, self._slots_of(runs)))
 
 
 class Parts:
     """Where to part the runs of each shape, so that a part has the shape of a run that stands somewhere."""
 
     def __init__(self, blocks: Iterable[bytes]) -> None:
-        shapes: set[bytes] = set()
-        for block in blocks:
-            shapes.update(_shapes_of(block))
+        shapes = set[bytes]().union(*map(_shapes_of, blocks))
         there = {one for shape in shapes for one in (shape, shape.strip(DASHES))}
         parts = ((shape, [one for one in _parts(shape) if shape[one] in there]) for shape in shapes if b"-" in shape)
         self._of = {shape: found for shape, found in parts if found}
 
-    def of(self, block: bytes) -> list[tuple[bytes, bytes]]:
-        """The runs in a block of text that may hold another, each with what it may hold."""
+    def of(self, block: bytes) -> Iterator[tuple[Runs, Runs]]:
+        """The runs in a block of text that may hold another, with what each may hold there: at one place in those of
+        one shape at a time.
+        """
         if not self._of:
-            return []
+            return
         shapes = _shapes_of(block)
         longer = list(map(self._of.__contains__, shapes))
-        pairs = zip(compress(block.split(), longer), compress(shapes, longer), strict=True)
-        return [(run, run[part]) for run, shape in pairs for part in self._of[shape]]
+        alike: dict[bytes, Runs] = {}
+        for run, shape in zip(compress(block.split(), longer), compress(shapes, longer), strict=True):
+            alike.setdefault(shape, []).append(run)
+        for shape, runs in alike.items():
+            for part in self._of[shape]:
+                yield runs, [run[part] for run in runs]
 
 
 def add_related(related: set[bytes], blocks: Sequence[bytes], asked: set[bytes]) -> None:
     """Add to the runs that are related the others in these blocks of text that may be, and those that are asked for."""
-    sketch, parts = _Sketch(blocks), Parts(blocks)
+    told = _Table(blocks) if sum(map(_count, blocks)) <= _TABLED else _Sketch(blocks)
+    parts = Parts(blocks)
     wanted = set(asked)
     edged: set[bytes] = set()
-    for number, block in enumerate(blocks):
+    for block in blocks:
         runs = block.split()
-        related.update(compress(runs, sketch.repeated_in(number)))
-        pairs = parts.of(block)
-        for run, piece in compress(pairs, sketch.standing(piece.lower() for _, piece in pairs)):
-            related.add(run)
-            wanted.add(piece)
+        related.update(compress(runs, told.repeated(runs)))
+        for longer, pieces in parts.of(block):
+            stands = told.standing(pieces)
+            if any(stands):
+                related.update(compress(longer, stands))
+                wanted.update(compress(pieces, stands))
         if _is_ragged(block):
             edged.update(ragged(runs))
     for block in blocks if wanted else ():
         related.update(wanted.intersection(block.split()))
     bare = [run.strip(DASHES) for run in edged]
-    named = zip(edged, bare, sketch.repeated(map(bytes.lower, bare)), strict=True)
+    named = zip(edged, bare, told.repeated(bare), strict=True)
     related.update(run for run, text, again in named if again or text in wanted)
 
 

@@ -10,35 +10,54 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from itertools import accumulate
-from typing import TYPE_CHECKING
+from itertools import accumulate, chain, pairwise, repeat
+from typing import TYPE_CHECKING, NamedTuple
 
 from forensics.analysis.runs import END, KINDS, MEDIA_LEAST, SPELLED, all_runs, plain_bytes
 from forensics.core.late import late
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from forensics.analysis.runs import Runs
 
 _BLOCK = 1 << 16  # bytes of payloads that are read at once
-_TOGETHER = 4  # blocks whose runs are counted together
+_TOGETHER = 1 << 16  # runs that are counted together, or more: all of a block
 _PERCENT = b"%"
 _SPACE = ord(" ")
+_BETWEEN_ROWS = b" %b " % END
 _COMMON = (b"\\n", b"\\t")  # nearly all escapes there are that end in a letter, and far cheaper to be replaced
 _ESCAPED_WORD = re.compile(rb"\\[0-9A-Za-z_-]").search
 _ESCAPED = late(rb"\\[0-9A-Za-tv-z_-]")
 _BY_NUMBER = late(rb"\\u[0-9A-Fa-f]{4}")
 
-Block = bytes
-"""The runs of some rows, each run and each end of a line parted by a space; one row a line."""
+
+class Block(NamedTuple):
+    """The runs of some rows that follow each other: the rows that hold any, how many each of them holds, and all these
+    runs as text, parted by spaces and, between two rows, by the end of a line too.
+    """
+
+    rows: array[int]
+    counts: array[int]
+    text: bytes
+
+    @property
+    def runs(self) -> Runs:
+        """Every run, row after row."""
+        return self.text.split()
+
+    @property
+    def row_of_each(self) -> Iterator[int]:
+        """The row of each run."""
+        return chain.from_iterable(map(repeat, self.rows, self.counts))
 
 
 class RunBlocks:
-    """The runs of rows by their payloads. `spelled` are the rows in which letters stand as escapes, so that the value
-    holds other runs than the text; `percent` those that may be percent-encoded.
+    """The runs of rows by their payloads, in blocks. `spelled` are the rows in which letters stand as escapes, so that
+    the value holds other runs than the text; `percent` those that may be percent-encoded.
     """
 
     def __init__(self, payloads: Iterable[bytes | None], *, with_digit: bool) -> None:
-        self.rows = array("i")
         self.blocks: list[Block] = []
         self.spelled: list[int] = []
         self.percent: list[int] = []
@@ -46,7 +65,7 @@ class RunBlocks:
         self._read(payloads)
 
     def _read(self, payloads: Iterable[bytes | None]) -> None:
-        rows, texts, size = self.rows, list[bytes](), 0
+        rows, texts, size = list[int](), list[bytes](), 0
         for row, payload in enumerate(payloads):
             if payload is None:
                 continue
@@ -54,53 +73,53 @@ class RunBlocks:
             texts.append(payload)
             size += len(payload)
             if size >= _BLOCK:
-                self._close(texts)
-                texts, size = [], 0
+                self._close(rows, texts)
+                rows, texts, size = [], [], 0
         if texts:
-            self._close(texts)
+            self._close(rows, texts)
 
-    def _close(self, texts: list[bytes]) -> None:
-        """Read these texts, which are those of the rows noted last."""
+    def _close(self, rows: list[int], texts: list[bytes]) -> None:
+        """Read the texts of these rows."""
         told = b"\n".join((*texts, b""))
-        rows = self.rows[len(self.rows) - len(texts) :]
         escaped = _ESCAPED_WORD(told) is not None
         if escaped and SPELLED in told:
             self.spelled += _holding(SPELLED, rows, texts)
         if _PERCENT in told:
             self.percent += _holding(_PERCENT, rows, texts)
-        self.blocks.append(_with_digit(texts, told, escaped=escaped) if self._with_digit else _all(texts))
+        block = _with_digit(rows, texts, told, escaped=escaped) if self._with_digit else _all(rows, texts)
+        if block.rows:
+            self.blocks.append(block)
 
-    def distinct(self) -> tuple[list[Block], set[bytes]]:
+    def distinct(self) -> tuple[list[bytes], set[bytes]]:
         """Texts in which each run of some blocks that follow each other stands once, and the runs that stand more than
         once among those of one text. A log says the same again and again, so little is left to be looked at.
         """
-        told: list[Block] = []
+        told: list[bytes] = []
         often: set[bytes] = set()
-        for begin in range(0, len(self.blocks), _TOGETHER):
-            counted = Counter(b" ".join(self.blocks[begin : begin + _TOGETHER]).split())
-            often.update(run for run, times in counted.items() if times > 1)
-            told.append(b" ".join(counted))
+        counted = Counter[bytes]()
+        for at, block in enumerate(self.blocks, 1):
+            counted.update(block.runs)
+            if len(counted) >= _TOGETHER or at == len(self.blocks):
+                often.update([run for run, times in counted.items() if times > 1])
+                told.append(b" ".join(counted))
+                counted.clear()
         return told, often
-
-    def __iter__(self) -> Iterator[tuple[array[int], Block]]:
-        """Each block with its rows."""
-        begin = 0
-        for block in self.blocks:
-            end = begin + block.count(END) + 1
-            yield self.rows[begin:end], block
-            begin = end
 
 
 def _holding(sign: bytes, rows: Iterable[int], texts: list[bytes]) -> list[int]:
     return [row for row, text in zip(rows, texts, strict=True) if sign in text]
 
 
-def _all(texts: list[bytes]) -> Block:
+def _all(rows: Sequence[int], texts: list[bytes]) -> Block:
     """Every run."""
-    return b" \n ".join(b" ".join(all_runs(plain_bytes(text))) for text in texts)
+    held = [(row, runs) for row, text in zip(rows, texts, strict=True) if (runs := all_runs(plain_bytes(text)))]
+    lines = [b" ".join(runs) for _, runs in held]
+    return Block(
+        array("i", [row for row, _ in held]), array("i", [len(runs) for _, runs in held]), _BETWEEN_ROWS.join(lines)
+    )
 
 
-def _with_digit(texts: list[bytes], told: bytes, *, escaped: bool) -> Block:
+def _with_digit(rows: Sequence[int], texts: list[bytes], told: bytes, *, escaped: bool) -> Block:
     """The runs that hold a digit, of these texts, which are told in one with a separator behind each; `escaped` where
     an escape in them holds a letter or a digit.
     """
@@ -113,19 +132,25 @@ def _with_digit(texts: list[bytes], told: bytes, *, escaped: bool) -> Block:
     find, find_back = kinds.find, kinds.rfind
     runs: list[bytes] = []
     add = runs.append
-    row_ends = accumulate(len(text) + 1 for text in texts)
-    row_end, end = next(row_ends), 0
+    held, begins = array("i"), list[int]()
+    row_ends = zip(rows, accumulate(len(text) + 1 for text in texts), strict=True)
+    row = row_end = end = 0
     digit = find(b"0")
     while digit >= 0:
-        while digit >= row_end:
-            add(END)
-            row_end = next(row_ends)
+        if digit >= row_end:
+            while digit >= row_end:
+                row, row_end = next(row_ends)
+            if runs:
+                add(END)
+            held.append(row)
+            begins.append(len(runs))
         start = digit if kinds[digit - 1] == _SPACE else find_back(b" ", end, digit) + 1
         end = find(b" ", digit)
         add(told[start:end])
         digit = find(b"0", end)
-    runs += [END for _ in row_ends]
-    return b" ".join(runs)
+    begins.append(len(runs) + 1)
+    counts = array("i", [after - begin - 1 for begin, after in pairwise(begins)])
+    return Block(held, counts, b" ".join(runs))
 
 
 def _without_escapes(text: bytes) -> bytes:

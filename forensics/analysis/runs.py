@@ -14,6 +14,8 @@ from forensics.core.jsonvalue import text_of
 from forensics.core.late import late
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from forensics.core.trace import Payload
 
 SMALL_TRACE = 1_000
@@ -28,6 +30,8 @@ _WORD = _DIGITS + b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-"
 KINDS = bytes(ord("0") if b in _DIGITS else ord("a") if b in _WORD else ord(" ") for b in range(256))
 END = b"\n"
 """The end of a line, where the runs of rows are told as lines of text."""
+_APART = bytes(b if b in _WORD or b in END else ord(" ") for b in range(256))
+_DIGIT = late(b"[0-9]")
 
 Runs = list[bytes]
 
@@ -53,6 +57,15 @@ def digit_runs(text: bytes) -> Runs:
         runs.append(text[start:end])
         digit = find(b"0", end)
     return runs
+
+
+def runs_of_each(texts: Sequence[bytes], *, with_digit: bool) -> list[Runs]:
+    """The runs of each of some texts, all or those that hold a digit; they are parted together."""
+    lines = END.join(texts).translate(_APART).split(END)
+    if len(lines) != len(texts):
+        lines = [text.translate(_APART) for text in texts]
+    each = map(bytes.split, lines)
+    return [list(filter(_DIGIT.search, runs)) for runs in each] if with_digit else list(each)
 
 
 def plain_bytes(payload: Payload | bytes) -> bytes:

@@ -7,15 +7,17 @@ Most times of a log stand once. A sketch says which may stand again, and only th
 from __future__ import annotations
 
 from array import array
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from forensics.analysis.runs import END
 from forensics.core.late import late
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from forensics.analysis.run_blocks import Block, RunBlocks
+    from forensics.analysis.run_blocks import RunBlocks
     from forensics.analysis.runs import Runs
 
 _DAY = rb"[0-9]{4}-[01][0-9]-[0-3][0-9](?:T[0-2][0-9])?"
@@ -36,14 +38,15 @@ class WrittenTimes:
     """The written times of a trace that may stand in more than one row, as texts of their runs parted by spaces."""
 
     def __init__(self, blocks: RunBlocks) -> None:
-        repeated = _repeated(blocks)
         self._first: dict[bytes, int] = {}
-        for rows, block in blocks:
-            line, at = 0, 0
-            for begin, time in _times(block):
-                if time in repeated:
-                    line, at = line + block.count(b"\n", at, begin), begin
-                    self._first.setdefault(time, rows[line])
+        spans = [_spans(block.text) for block in blocks.blocks]
+        sketch = _Sketch(chain.from_iterable(hashes for _, _, hashes in spans), sum(len(one[0]) for one in spans))
+        for block, (begins, ends, hashes) in zip(blocks.blocks, spans, strict=True):
+            line = at = 0
+            for begin, end, number in zip(begins, ends, hashes, strict=True):
+                if number in sketch:
+                    line, at = line + block.text.count(END, at, begin), begin
+                    self._first.setdefault(block.text[begin:end], block.rows[line])
 
     def is_new(self, runs: Runs, row: int) -> bool:
         """Whether these are the runs of a time that no earlier row holds."""
@@ -52,27 +55,35 @@ class WrittenTimes:
 
 
 class _Sketch:
-    """Which times may stand more than once: counters by hash, never fewer than there are times."""
+    """Which times may stand more than once, by their hashes, of which there are so many: counters that are never less
+    than there are times.
+    """
 
-    def __init__(self, hashes: array[int]) -> None:
-        self._seen = seen = bytearray(1 << (len(hashes) * _SLOTS).bit_length())
+    def __init__(self, hashes: Iterable[int], count: int) -> None:
+        self._seen = seen = bytearray(1 << (count * _SLOTS).bit_length())
         self._mask = mask = len(seen) - 1
         for number in hashes:
             slot = number & mask
             if seen[slot] < _MANY:
                 seen[slot] += 1
 
-    def __contains__(self, time: bytes) -> bool:
-        return self._seen[hash(time) & self._mask] == _MANY
+    def __contains__(self, number: int) -> bool:
+        return self._seen[number & self._mask] == _MANY
 
 
-def _repeated(blocks: RunBlocks) -> _Sketch:
-    return _Sketch(array("q", (hash(time) for block in blocks.blocks for _, time in _times(block))))
+def _spans(text: bytes) -> tuple[array[int], array[int], array[int]]:
+    """Of each time in a text, where it begins and ends, and its hash."""
+    begins, ends, hashes = array("i"), array("i"), array("q")
+    for begin, time in _times(text):
+        begins.append(begin)
+        ends.append(begin + len(time))
+        hashes.append(hash(time))
+    return begins, ends, hashes
 
 
-def _times(block: Block) -> Iterator[tuple[int, bytes]]:
-    """Each time in a block. Behind one without a `Z` another number may stand, so it may end before each of these."""
-    for match in _matches(block):
+def _times(text: bytes) -> Iterator[tuple[int, bytes]]:
+    """Each time in a text. Behind one without a `Z` another number may stand, so it may end before each of these."""
+    for match in _matches(text):
         time = match.group()
         if time.endswith(b"Z"):
             yield match.start(), time
@@ -83,12 +94,12 @@ def _times(block: Block) -> Iterator[tuple[int, bytes]]:
             yield match.start(), time if at < 0 else time[:at]
 
 
-def _matches(block: Block) -> Iterator[re.Match[bytes]]:
-    """Where the pattern holds in a block; it is tried only where the digits of a day stand, which most blocks lack."""
-    digits = block.translate(_DIGITS)
+def _matches(text: bytes) -> Iterator[re.Match[bytes]]:
+    """Where the pattern holds in a text; it is tried only where the digits of a day stand, which most texts lack."""
+    digits = text.translate(_DIGITS)
     at = digits.find(_DATE)
     while at >= 0:
-        match = _TIME.match(block, at)
+        match = _TIME.match(text, at)
         if match is not None:
             yield match
         at = digits.find(_DATE, at + 1 if match is None else match.end())

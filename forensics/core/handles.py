@@ -70,8 +70,6 @@ class Handle(msgspec.Struct, gc=False):
         return self.kind != REFERENCE
 
 
-Told = tuple[str, str, int, int, str]
-"""A handle without its uses: value, kind, call, step, pointer."""
 UseTold = tuple[int, int, str, str, str | None, bool]
 """A use: the number of its handle, step, role, written, pointer, echo."""
 
@@ -100,16 +98,21 @@ class Handles(Sequence[Handle]):
     def __len__(self) -> int:
         return len(self._step)
 
-    def add_all(self, told: Sequence[Told]) -> range:
-        """Add handles; returns their numbers."""
+    def add_all(
+        self,
+        values: Sequence[str],
+        kinds: Sequence[str],
+        calls: Sequence[int],
+        steps: Sequence[int],
+        pointers: Sequence[str],
+    ) -> range:
+        """Add handles, those of one step in their order; returns their numbers."""
         first = len(self)
-        if told:
-            values, kinds, calls, steps, pointers = zip(*told, strict=True)
-            self._values.add_all(values)
-            self._kind.extend(self._kinds.add_all(kinds))
-            self._call.extend(calls)
-            self._step.extend(steps)
-            self._pointer.extend(self._pointers.add_all(pointers))
+        self._values.add_all(values)
+        self._kind.extend(self._kinds.add_all(kinds))
+        self._call.extend(calls)
+        self._step.extend(steps)
+        self._pointer.extend(self._pointers.add_all(pointers))
         return range(first, len(self))
 
     def use_all(self, told: Sequence[UseTold]) -> None:

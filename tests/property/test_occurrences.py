@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forensics.analysis.occurrences import Occurrences
+from forensics.analysis.occurrences import Occurrences, Standing
 from forensics.analysis.runs import all_runs, digit_runs, plain_bytes
 from forensics.core.build import Spot, TraceBuilder
 from forensics.core.places import Places
@@ -22,14 +22,19 @@ texts = st.lists(st.lists(words, max_size=5).map(" ".join), max_size=8)
 SMALL, LARGE = 100, -1  # steps of a small trace
 
 
-def occurrences(told: list[str], most: int = LARGE) -> Occurrences:
-    """The runs of these texts, in a trace that counts as small up to `most` steps."""
+def occurrences(told: list[str], most: int = LARGE, tabled: int = 1000) -> Occurrences:
+    """The runs of these texts, in a trace that counts as small up to `most` steps; of more than `tabled` a sketch is
+    made.
+    """
     places = Places(0)
     build = TraceBuilder("t", places, "test")
     for text in told:
         spot = Spot(places.add(line=1, offset=0, length=1))
         build.step(StepKind.USER, spot, payload=msgspec.Raw(json.dumps(text).encode()))
-    with mock.patch("forensics.analysis.occurrences.SMALL_TRACE", most):
+    with (
+        mock.patch("forensics.analysis.occurrences.SMALL_TRACE", most),
+        mock.patch("forensics.analysis.related_runs._TABLED", tabled),
+    ):
         return Occurrences(build.finish(), ())
 
 
@@ -45,9 +50,9 @@ def naive_holders(runs: set[bytes]) -> dict[bytes, set[bytes]]:
 
 
 @settings(deadline=None)
-@given(texts, st.sampled_from([SMALL, LARGE]))
-def test_the_tables_say_what_tables_of_all_runs_would_say(told: list[str], most: int) -> None:
-    found = occurrences(told, most)
+@given(texts, st.sampled_from([SMALL, LARGE]), st.sampled_from([0, 1000]))
+def test_the_tables_say_what_tables_of_all_runs_would_say(told: list[str], most: int, tabled: int) -> None:
+    found = occurrences(told, most, tabled)
     runs_of = all_runs if most == SMALL else digit_runs
     rows: dict[bytes, list[int]] = {}
     for row, text in enumerate(told):
@@ -68,9 +73,17 @@ def test_the_tables_say_what_tables_of_all_runs_would_say(told: list[str], most:
 @given(texts)
 def test_each_row_comes_back_with_its_runs(told: list[str]) -> None:
     expected = [(row, runs) for row, text in enumerate(told) if (runs := digit_runs(text.encode()))]
-    lines = [pair for part in occurrences(told).parts() for pair in zip(part.rows, part.lines, strict=True)]
-    found = [(row, line.split()) for row, line in lines if line.split()]
-    assert found == expected
+    parts = list(occurrences(told).parts())
+    assert [row for part in parts for row in part.span] == list(range(len(told)))
+    assert [(row, runs) for part in parts for row, runs in by_row(part.of([True] * len(part.rows)))] == expected
+    assert not any(part.of([False] * len(part.rows)).runs for part in parts)
+
+
+def by_row(told: Standing) -> list[tuple[int, list[bytes]]]:
+    rows: dict[int, list[bytes]] = {}
+    for row, run in zip(*told, strict=True):
+        rows.setdefault(row, []).append(run)
+    return list(rows.items())
 
 
 def test_a_value_that_is_spelled_with_escapes_is_the_value() -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from forensics.analysis.run_blocks import RunBlocks
-from forensics.analysis.runs import MEDIA_LEAST, SPELLED, all_runs, digit_runs, plain_bytes
+from forensics.analysis.runs import MEDIA_LEAST, SPELLED, all_runs, digit_runs, plain_bytes, runs_of_each
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PARTS = [
     "a1",
@@ -43,14 +47,13 @@ payloads = st.lists(st.none() | written | spelled | no_json | media, max_size=6)
 @given(payloads)
 def test_the_runs_with_a_digit(told: list[bytes | None]) -> None:
     blocks = RunBlocks(told, with_digit=True)
-    assert lines(blocks) == [digit_runs(plain_bytes(one)) for one in told if one is not None]
-    assert list(blocks.rows) == [row for row, one in enumerate(told) if one is not None]
+    assert lines(blocks) == told_runs(told, digit_runs)
 
 
 @given(payloads)
 def test_all_runs(told: list[bytes | None]) -> None:
     blocks = RunBlocks(told, with_digit=False)
-    assert lines(blocks) == [all_runs(plain_bytes(one)) for one in told if one is not None]
+    assert lines(blocks) == told_runs(told, all_runs)
 
 
 @given(payloads)
@@ -63,19 +66,37 @@ def test_the_rows_that_have_to_be_looked_at_more_closely(told: list[bytes | None
 @given(told=payloads, with_digit=st.booleans())
 def test_each_run_stands_once_where_it_is_told_apart(told: list[bytes | None], *, with_digit: bool) -> None:
     blocks = RunBlocks(told * 3, with_digit=with_digit)
-    runs = Counter(run for block in blocks.blocks for run in block.split())
+    runs = Counter(run for block in blocks.blocks for run in block.runs)
     distinct, often = blocks.distinct()
     assert Counter(run for block in distinct for run in block.split()) == Counter(runs.keys())  # all in one text
     assert often == {run for run, times in runs.items() if times > 1}
+
+
+@given(st.lists(odd | st.sampled_from(["2026-11-13T10:00", "a-1 b", ""]), max_size=5), st.booleans())
+def test_the_runs_of_several_texts_are_those_of_each(texts: list[str], with_digit: bool) -> None:  # noqa: FBT001 - drawn
+    told = [text.encode() for text in texts]
+    assert runs_of_each(told, with_digit=with_digit) == list(map(digit_runs if with_digit else all_runs, told))
 
 
 def test_many_blocks() -> None:
     told = [b'"%d %s"' % (number, b"x" * (number * 7)) for number in range(300)]
     blocks = RunBlocks(told, with_digit=True)
     assert len(blocks.blocks) > 1
-    assert lines(blocks) == [[b"%d" % number] for number in range(300)]
+    assert lines(blocks) == [(number, [b"%d" % number]) for number in range(300)]
     assert not blocks.distinct()[1]
 
 
-def lines(blocks: RunBlocks) -> list[list[bytes]]:
-    return [line.split() for block in blocks.blocks for line in block.split(b"\n")]
+def lines(blocks: RunBlocks) -> list[tuple[int, list[bytes]]]:
+    """The rows that hold runs, with these: told by the ends of lines in the same way as by the row of each run."""
+    found: list[tuple[int, list[bytes]]] = []
+    for block in blocks.blocks:
+        told = [line.split() for line in block.text.split(b"\n")]
+        assert list(block.counts) == [len(runs) for runs in told]
+        assert list(block.row_of_each) == [row for row, runs in zip(block.rows, told, strict=True) for _ in runs]
+        found += zip(block.rows, told, strict=True)
+    return found
+
+
+def told_runs(told: list[bytes | None], runs_of: Callable[[bytes], list[bytes]]) -> list[tuple[int, list[bytes]]]:
+    texts = [(row, plain_bytes(one)) for row, one in enumerate(told) if one is not None]
+    return [(row, runs) for row, text in texts if (runs := runs_of(text))]
