@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, overload
 
 import msgspec
 
-from forensics.analysis.content.content import look_through
+from forensics.analysis.content.content import look_at_names, look_through
 from forensics.analysis.decide import refusal
 from forensics.analysis.listing import NOTHING_LISTED, Listing
 from forensics.analysis.run import TraceAnalysis, analyse, analyse_trace
@@ -56,7 +56,8 @@ _LISTED = 20
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How evidence is examined: the policy (`strict`, `inject` or a path), more rule packs, a forced format, one trace
     only (an id or its beginning), the date as of which entries expire (None: today, UTC), what evidence may cost, an
-    inventory of tools beside the evidence, and whether documents show secret values by their names only.
+    inventory of tools beside the evidence, whether documents show secret values by their names only, and whether the
+    values are looked through at all: where they are not, no secret is known, so that nothing can be redacted.
     """
 
     policy: Where | None = None
@@ -67,6 +68,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     tools: Where | None = None
     redact: bool = True
+    content: bool = True
 
     def date(self) -> datetime.date:
         """The date as of which entries expire."""
@@ -151,6 +153,9 @@ def examine(evidence: Where | Sequence[Where], options: Options | None = None) -
     (`Options.tools`) that can't be read.
     """
     options = options or Options()
+    if options.redact and not options.content:
+        message = "what is secret is not known where the content is not looked through"
+        raise ConfigurationError(message, hint="say --no-redact too, and keep what is written as you keep the evidence")
     by = judges(options)
     wanted = [evidence] if isinstance(evidence, (str, Path)) else evidence
     if str(options.tools) == STDIN and STDIN in map(str, wanted):
@@ -203,8 +208,10 @@ def _traces(one: Source | Unopened, index: int, input_format: str | None) -> tup
         return read(one, index, input_format).traces
 
 
-def read(source: Source, index: int, input_format: str | None = None) -> Reading:
-    """Read an opened source. Raises EvidenceError where nothing of it can be read."""
+def read(source: Source, index: int, input_format: str | None = None, *, content: bool = True) -> Reading:
+    """Read an opened source and, with `content`, look for secrets and what acts in its values. Raises EvidenceError
+    where nothing of it can be read.
+    """
     reader = registry.reader(input_format) if input_format else registry.recognise(source)
     evidence = Evidence(
         index,
@@ -229,7 +236,7 @@ def read(source: Source, index: int, input_format: str | None = None) -> Reading
     if not any(len(trace) for trace in reading.traces) and not any(gap.hides for gap in reading.gaps):
         message = f"{source.name} holds nothing of a trace (read as {reader.NAME}: {reading.counts.records} records)"
         raise UnknownFormatError(message, hint="check that this is the right file", code="no_trace")
-    return look_through(reading, source.data, source.find)
+    return look_through(reading, source.data, source.find) if content else look_at_names(reading)
 
 
 def _tell_unwrapping(source: Source, build: EvidenceBuilder) -> None:
@@ -320,7 +327,7 @@ def _taken(one: Source | Unopened, index: int, options: Options) -> Examined:
     if isinstance(one, Unopened):
         return Examined(one.name, one.sha256, one.size, error=one.error)
     try:
-        reading = read(one, index, options.input_format)
+        reading = read(one, index, options.input_format, content=options.content)
         one.check_unchanged()
     except EvidenceError as error:
         return Examined(one.name, one.sha256, one.size, error=error)

@@ -35,6 +35,7 @@ class Settings(msgspec.Struct, frozen=True):
     detail: int = 0
     tools: str | None = None
     redact: bool = True
+    content: bool = True
 
     def options(self) -> Options:
         """The same for the library."""
@@ -50,6 +51,7 @@ class Settings(msgspec.Struct, frozen=True):
             limits=Limits(**dict(self.limit)),
             tools=self.tools,
             redact=self.redact,
+            content=self.content,
         )
 
 
@@ -128,6 +130,11 @@ _OPTIONS: dict[str, Option] = {
         "--redact/--no-redact",
         default=None,
         help="Show secrets and personal data by their kind and a fingerprint only.  [default: --redact]",
+    ),
+    "content": click.option(
+        "--content/--no-content",
+        default=None,
+        help="Look for secrets and for what acts in values. --no-content needs --no-redact.  [default: --content]",
     ),
     "fail_on": click.option(
         "--fail-on",

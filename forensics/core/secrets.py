@@ -40,7 +40,8 @@ class Secret(msgspec.Struct, frozen=True, gc=False):
 class Secrets(msgspec.Struct, frozen=True):
     """The secret values of one evidence, each with its name. `key` is that of the fingerprints; `packed` are texts,
     such as base64, that hold one; `ids` are values that look like one and link records: they stay as they are.
-    `complete` says that every byte of the evidence was looked through, so that no output about it can hold another.
+    `sought` says that somebody looked for them, and `complete` that every byte of the evidence was looked through, so
+    that no output about it can hold another.
     """
 
     key: bytes = b""
@@ -48,6 +49,7 @@ class Secrets(msgspec.Struct, frozen=True):
     packed: Mapping[str, Secret] = {}
     ids: frozenset[str] = frozenset()
     complete: bool = False
+    sought: bool = False
 
     def secret(self, value: str, kind: str, group: str) -> Secret:
         """The name that a value has, or one of that kind; without a fingerprint where there is no key."""

@@ -10,8 +10,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import UNSET
 
 from forensics import __version__
+from forensics.analysis.content.noted import CODES
 from forensics.analysis.decide import advice
 from forensics.analysis.run import TraceAnalysis
 from forensics.core.classes import ClassEvidence, Classification, weighs
@@ -152,7 +154,13 @@ def audit_document(
         counts=counts_row(examined, numbering),
         traces=[trace_row(a, numbering, at_once=at_once) for one in examined for a in one.analyses],
         findings=finding_rows(examined, numbering),
+        not_looked_for=UNSET if _sought(examined) else list(CODES),
     )
+
+
+def _sought(examined: Sequence[Examined]) -> bool:
+    """Whether the values of all that was read were looked through."""
+    return all(one.reading.secrets.sought for one in examined if one.reading is not None)
 
 
 def program() -> Program:
@@ -251,8 +259,10 @@ def counts_row(examined: Sequence[Examined], numbering: Numbering) -> CountsRow:
     )
 
 
-def _distinct(examined: Sequence[Examined], group: str) -> int:
-    """How many different values of a group the evidences hold."""
+def _distinct(examined: Sequence[Examined], group: str) -> int | None:
+    """How many different values of a group the evidences hold; None where nobody looked for them."""
+    if not _sought(examined):
+        return None
     known = (one.reading.secrets.known for one in examined if one.reading is not None)
     return len({value for values in known for value, secret in values.items() if secret.group == group})
 

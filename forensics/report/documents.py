@@ -104,8 +104,8 @@ class CountsRow(msgspec.Struct, frozen=True, kw_only=True):
     unanswered: list[str]
     orphan_results: list[str]
     missing_spans: list[str]
-    secrets: int
-    personal_data: int
+    secrets: int | None
+    personal_data: int | None
     input_tokens: int
     output_tokens: int
 
@@ -296,7 +296,9 @@ class FindingRow(Document, frozen=True):
 
 
 class AuditDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """The pre-replay safety audit of one or more evidences."""
+    """The pre-replay safety audit of one or more evidences. `not_looked_for` are the codes that it can't tell anything
+    of, because it was asked not to look (`--no-content`); then the counts of secrets are null.
+    """
 
     schema: str
     tool: Program
@@ -306,6 +308,7 @@ class AuditDocument(msgspec.Struct, frozen=True, kw_only=True):
     counts: CountsRow
     traces: list[TraceRow]
     findings: list[FindingRow]
+    not_looked_for: list[str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class StepRow(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "class"}, omit_defaults=True):

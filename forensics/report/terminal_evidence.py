@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from forensics.report.documents import AuditDocument
 from forensics.report.terminal_page import Span, name, plural, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from forensics.report.documents import AuditDocument, CountsRow, EvidenceRow, InspectionDocument, Place
+    from forensics.report.documents import CountsRow, EvidenceRow, InspectionDocument, Place
     from forensics.report.terminal_page import Page
 
     Head = AuditDocument | InspectionDocument
@@ -55,6 +56,7 @@ def evidence(page: Page, document: Head) -> None:
     if unread:
         page.line(f"{len(unread)} of {plural(len(document.evidence), 'evidence', 'evidences')} not read", first="  ")
     _counts(page, document.counts)
+    _not_looked_for(page, document)
     page.line(
         Span(
             f"policy {name(document.policy.name)} {document.policy.digest[:19]}, rules {document.rules.digest[:19]}, "
@@ -90,6 +92,18 @@ def _row(page: Page, row: EvidenceRow) -> None:
         rest="    ",
     )
     _digest(page, row)
+
+
+def _not_looked_for(page: Page, document: Head) -> None:
+    """What the document can't tell of, because it was asked not to look."""
+    if isinstance(document, AuditDocument) and document.not_looked_for:
+        codes = ", ".join(document.not_looked_for)
+        page.line(
+            Span("NOT LOOKED FOR", "refused"),
+            f" (--no-content): {codes}; what secrets there are stand here as they are",
+            first="  ",
+            rest="    ",
+        )
 
 
 def _counts(page: Page, counts: CountsRow) -> None:

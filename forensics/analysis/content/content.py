@@ -28,9 +28,14 @@ def look_through(reading: Reading, data: memoryview, find: Callable[[bytes, int]
     own = list(reading.findings)
     for trace, one in noted.findings(secrets):
         (own if trace is None else trace.findings).append(one)
+    return msgspec.structs.replace(look_at_names(reading), findings=tuple(own), secrets=secrets)
+
+
+def look_at_names(reading: Reading) -> Reading:
+    """The reading with the findings about the names in it alone; nobody has looked for what its values hold."""
     for trace in reading.traces:
         trace.findings.extend(unsafe_identifiers(trace))
-    return msgspec.structs.replace(reading, findings=tuple(own), secrets=secrets)
+    return reading
 
 
 def _told(reading: Reading) -> Iterator[bytes]:

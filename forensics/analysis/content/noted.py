@@ -36,6 +36,8 @@ _SAYS = {
     "lookalike_key": "keys that look alike and are not the same characters stand in {}: {}",
     "formula_like_text": "what a spreadsheet would compute stands at the beginning of {}, such as {}",
 }
+CODES = ("secret", *sorted(_SAYS))
+"""What is found in values, by code."""
 _INFERRED = frozenset({"token", "authorization", "auth", "cookie", "set-cookie"})
 """Kinds that rest on the entropy of a value under a name that need not mean a credential."""
 
@@ -156,7 +158,7 @@ class Noted:
             text: Secret(v.kind, v.group, fingerprint(text, key)) for text, v in self._values.items() if text not in ids
         }
         packed = {run: known[value] for run, value in self._packed.items() if value in known and run not in ids}
-        return Secrets(key, known, packed, ids, complete)
+        return Secrets(key, known, packed, ids, complete, sought=True)
 
     def findings(self, secrets: Secrets) -> Iterator[tuple[Trace | None, Finding]]:
         """(trace, finding), the trace being None for what no step of one shows."""

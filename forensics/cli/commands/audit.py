@@ -43,7 +43,7 @@ _CLUSTERS = {"dask": "scheduler", "ray": "address"}  # by which option each is n
 @click.option("--address", metavar="ADDRESS", help="With --engine ray: the cluster.  [default: one on this machine]")
 @click.option("--trust-mtime", is_flag=True, help="With --into: size and time of a file say that it is unchanged.")
 @click.option("--parquet", is_flag=True, help="With --into: write the rows as Parquet too (extra parquet).")
-@shared(*JUDGING, *READING, "tools", "fail_on")
+@shared(*JUDGING, *READING, "content", "tools", "fail_on")
 def command(evidence: tuple[str, ...], settings: Settings, **corpus: Any) -> int:
     """Say whether a run may be repeated, and why not.
 
@@ -85,8 +85,8 @@ def _corpus(evidence: tuple[str, ...], settings: Settings, into: Path, **asked: 
     from forensics.corpus.named_engines import engine_named
     from forensics.corpus.run import Corpus, audit_corpus
 
-    if settings.tools is not None or settings.trace is not None:
-        raise click.UsageError("--tools and --trace are for single evidences, not for --into FOLDER.")
+    if settings.tools is not None or settings.trace is not None or not settings.content:
+        raise click.UsageError("--tools, --trace and --no-content are for single evidences, not for --into FOLDER.")
     engine = asked["engine"] or "process"
     if (
         settings.detail <= 0

@@ -22,7 +22,7 @@ from forensics.report.terminal_page import plural, short
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from forensics.report.documents import EvidenceRow, RepeatRow, RerunOf
+    from forensics.report.documents import CountsRow, EvidenceRow, RepeatRow, RerunOf
     from forensics.report.incident.documents import Event, ReportFinding
     from forensics.report.incident.material import Material
 
@@ -82,20 +82,24 @@ def privacy(
     """The part of a report about secrets and personal data."""
     readings = [one.reading for one in material.examined if one.reading is not None]
     complete = sum(reading.secrets.complete for reading in readings)
-    counts = material.audit.counts
-    found = f"{plural(counts.secrets, 'credential')} and {counts.personal_data} different pieces of personal data"
-    shown = ", shown by kind and fingerprint" if redacted else ", shown as they stand (--no-redact)"
-    held = shown if counts.secrets or counts.personal_data else ""
     texts = [event for event in events if event.size]
     cut = sum(event.said is None or event.said.endswith("…") for event in texts)
     rows = [_secret(finding) for finding in findings if finding.code == "secret"]
     places = [at for row in rows for at in row.locators][:_PLACES]
     return Privacy(
-        statement=derived(f"{found} were found{held}. {_BY_SHAPE}", _SEARCH, locators=places),
+        statement=derived(f"{_found(material.audit.counts, redacted=redacted)}. {_BY_SHAPE}", _SEARCH, locators=places),
         searched=share("inputs of which every byte was looked through", complete, len(readings)),
         withheld=share("texts that are left out or cut", cut, len(texts)),
         secrets=rows,
     )
+
+
+def _found(counts: CountsRow, *, redacted: bool) -> str:
+    if counts.secrets is None:
+        return "Nobody looked for credentials and personal data"
+    found = f"{plural(counts.secrets, 'credential')} and {counts.personal_data} different pieces of personal data"
+    shown = ", shown by kind and fingerprint" if redacted else ", shown as they stand (--no-redact)"
+    return f"{found} were found{shown if counts.secrets or counts.personal_data else ''}"
 
 
 def _secret(finding: ReportFinding) -> SecretRow:
