@@ -1,4 +1,4 @@
-"""By what are the events of two runs recognised before anything is compared? Three keys each, strict to loose.
+"""By what are the events of two runs recognised before anything is compared? Four keys each, strict to loose.
 
 The strictest holds what an event says, with every handle of its own run left out, so that two runs are aligned before
 one renaming is learnt. Keys only align: whether two events say the same is decided afterwards, value by value.
@@ -7,6 +7,7 @@ one renaming is learnt. Keys only align: whether two events say the same is deci
 from __future__ import annotations
 
 import re
+from collections import Counter
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from forensics.compare.payloads import said
 from forensics.core.jsonvalue import canonical, value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from forensics.compare.events import Event
     from forensics.core.handles import Handle
@@ -25,7 +26,8 @@ _RUN = re.compile(rb"[A-Za-z0-9]+(?:[_-]+[A-Za-z0-9]+)*")
 _DIGEST = 16  # bytes
 _HANDLE = b"\x00"  # stands in no JSON text
 
-EventKeys = tuple[bytes, tuple[str, ...], str]
+Shape = tuple[str, ...]
+EventKeys = tuple[bytes, Shape, Shape, str]
 
 
 class Keys:
@@ -36,12 +38,17 @@ class Keys:
         self._loose = loose
         self._handles = {handle.value.encode("utf-8", "surrogatepass") for handle in handles if handle.minted}
 
-    def of(self, event: Event) -> EventKeys:
-        """What it says, what it does, and its kind."""
+    def of_all(self, events: Sequence[Event]) -> list[EventKeys]:
+        """Of each event what it says and does; what it says where no other one says that; what it does; its kind."""
+        words = [self._plain(said(event.payload)) for event in events]
+        often = Counter(words)
+        return [self._of(event, word, once=often[word] == 1) for event, word in zip(events, words, strict=True)]
+
+    def _of(self, event: Event, word: bytes, *, once: bool) -> EventKeys:
         calls = [self._calls[row] for row in event.calls]
-        words = sorted(self.of_call(call) for call in calls)
-        strict = _digest([event.kind.encode(), self._plain(said(event.payload)), *words])
-        return strict, (event.kind, *sorted(self._tool(call) for call in calls)), event.kind
+        strict = _digest([event.kind.encode(), word, *sorted(self.of_call(call) for call in calls)])
+        shape = (event.kind, *sorted(self._tool(call) for call in calls))
+        return strict, (event.kind, "says", _digest([word]).hex()) if word and once else shape, shape, event.kind
 
     def of_call(self, call: Call) -> bytes:
         """What a call asks for."""

@@ -56,9 +56,9 @@ def script(left: tuple[Event, ...], right: tuple[Event, ...], keys: tuple[Keys, 
     """Set two runs side by side."""
     lanes: dict[str, Lane] = {}
     for side, events, names in zip((0, 1), (left, right), lanes_of(left, right), strict=True):
-        for event, name in zip(events, names, strict=True):
+        for event, name, key in zip(events, names, keys[side].of_all(events), strict=True):
             lane = lanes.setdefault(name, Lane(name, [], []))
-            (lane.right if side else lane.left).append((event, keys[side].of(event)))
+            (lane.right if side else lane.left).append((event, key))
     placed = sorted((place for lane in lanes.values() for place in _placed(lane)), key=lambda one: one[0])
     rows = tuple(msgspec.structs.replace(row, number=number) for number, (_, row) in enumerate(placed))
     return Script(rows, len(lanes) > 1 and _interleaved(rows))

@@ -378,3 +378,11 @@ def test_a_handle_in_base64_is_that_handle(runs: Runs) -> None:
 
     for other in ("pg_9147", "pg_91470"):  # with padding and without
         assert runs(log("pg_8812"), log(other)).comparison.result == "equal_modulo_handles"
+
+
+def test_a_turn_that_says_the_same_and_does_not_call_is_that_turn(runs: Runs) -> None:
+    """What is missing is its call, not the turn, though the other run's last words are as free of calls."""
+    whole = in_one_turn("pg_8812").splitlines(keepends=True)
+    first = runs("".join(whole), "".join(whole[:2])).comparison.first
+    assert first is not None
+    assert (first.kind, first.what, first.index) == ("missing", "a call of page", 2)
