@@ -62,6 +62,7 @@ MARKS: dict[str, frozenset[str]] = {
     "sweagent": frozenset({"trajectory", "history"}),
     "pi": frozenset({"type"}),
     "cline": frozenset({"sessionId"}),
+    "gemini-cli": frozenset({"projectHash", "type"}),
     "google-adk": frozenset({"events"}),
 }
 """By format; a database has none. One that is not here (its name may stand further down) is always asked."""

@@ -32,6 +32,7 @@ SHIPPED: dict[str, str] = {
     "fastaiagent-db": "forensics.formats.fastaiagent_db",
     "fastaiagent-json": "forensics.formats.fastaiagent_json",
     "gemini": "forensics.formats.message_lists:GEMINI",
+    "gemini-cli": "forensics.formats.gemini_cli",
     "google-adk": "forensics.formats.adk_session",
     "inspect": "forensics.formats.inspect_ai",
     "jaeger": "forensics.formats.jaeger",

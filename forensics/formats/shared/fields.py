@@ -160,6 +160,14 @@ def holds_a_call(raw: Payload | bytes) -> bool:
     return _HOLDS_A_CALL.search(data) is not None or (_ENDS_SO in data and _ANY_CALL.search(data) is not None)
 
 
+def is_like_calls(raw: Payload) -> bool:
+    """Whether a value holds what the APIs write for a call, or is or lists what looks like one."""
+    if is_text(raw):
+        return False
+    listed = items_of(raw) if opens_with(raw, b"[") else [raw]
+    return holds_a_call(raw) or any(call_marks(fields_of(one)) for one in listed)
+
+
 def spelled(word: str) -> str:
     """A name in one spelling: `toolCall`, `tool-call` and `Tool Call` are `tool_call`."""
     return _BETWEEN.sub("_", _HUMPS.sub("_", word).lower()).strip("_")

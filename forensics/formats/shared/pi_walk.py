@@ -20,8 +20,7 @@ from forensics.formats.shared.entry_chain import EntryChain
 from forensics.formats.shared.fields import (
     Fields,
     as_object,
-    holds_a_call,
-    is_text,
+    is_like_calls,
     is_true,
     names_a_tool,
     object_in,
@@ -115,7 +114,7 @@ class Session:
     def kept(self, entry: Entry) -> None:
         """What the harness or an extension keeps: settings, names, a state."""
         self._trace().step(StepKind.OTHER, entry.spot, name=entry.kind or "entry")
-        if names_a_tool(entry.fields) or any(map(holds_a_call, entry.fields.values())):
+        if names_a_tool(entry.fields) or any(map(is_like_calls, entry.fields.values())):
             what = one_line(entry.kind or "(none)", 40)
             self._gap(entry, f"an entry of a kind that is not read ({what}) holds what looks like a call")
         elif "role" in object_in(entry.fields, "message"):
@@ -198,7 +197,7 @@ class Session:
     def _look_through(self, entry: Entry, fields: Fields) -> None:
         """What a message keeps beside what it says may hold the calls of an agent that its tool started."""
         for name, held in fields.items():
-            if name not in _READ and not is_text(held) and holds_a_call(held):
+            if name not in _READ and is_like_calls(held):
                 message = f"calls of another agent, in a member that is not read ({one_line(name, 40)})"
                 self._gap(entry, message, f"/message/{name}")
 
