@@ -116,6 +116,17 @@ def oddities(data: bytes, read: Any) -> Iterator[str]:
         yield f"it {what}, at {one_line(one.pointer, 200)}"
 
 
+def spellings(data: bytes, read: Statement) -> Iterator[str]:
+    """In what the bytes of a statement are not those that this program writes for it, though they say the same."""
+    if data != encode(read):
+        yield "its bytes are not those that this program writes for what it says"
+    names = [one.name for one in read.predicate.outputs]
+    if names != sorted(names) or names != [one.name for one in read.subject]:
+        yield "its files stand otherwise than this program lists them: once as outputs, once as subjects, by name"
+    if read.predicate.events is None and EVENTS in names:
+        yield f"it lists {EVENTS}, and holds no head of its events"
+
+
 def decode(data: bytes) -> Statement:
     """The statement out of its JSON. Raises ValueError for anything that is not a bundle's."""
     statement = msgspec.json.decode(data, type=Statement)

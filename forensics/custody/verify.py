@@ -12,14 +12,15 @@ import stat
 from collections import Counter
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
 from forensics.core.digests import digest_and_size
+from forensics.core.sanitise import one_line
 from forensics.custody import envelope
 from forensics.custody.events import Change, Kind, change, digests, head, read_listing
-from forensics.custody.statement import MANIFEST, Output, Statement, decode, oddities
+from forensics.custody.statement import MANIFEST, Output, Statement, decode, oddities, spellings
 from forensics.errors import CorruptEvidenceError, EvidenceError, LimitExceededError
 from forensics.formats.places import is_folder
 
@@ -80,11 +81,22 @@ def verify(
     """Check a bundle against its manifest; and that against a public key, a digest noted elsewhere and the evidence
     itself, where given.
 
-    Raises EvidenceError where there is no manifest to check by, and ConfigurationError for a key that can't be used.
+    Raises EvidenceError where there is no manifest to check by or something can't be read, and ConfigurationError for
+    a key that can't be used.
     """
+    try:
+        return _verified(folder, key, expect, evidence)
+    except OSError as error:
+        message = f"{one_line(str(error.filename or folder), 200)} can't be read: {error.strerror}"
+        raise EvidenceError(
+            message, hint="what can't be read can't be verified: ask for the right to read it"
+        ) from None
+
+
+def _verified(folder: Path, key: Path | None, expect: str | None, evidence: Sequence[Path]) -> Verification:
     found, folders = _listing(folder)
     if MANIFEST not in found:
-        message = f"{folder.name} holds no {MANIFEST}"
+        message = f"{_name(folder)} holds no {MANIFEST}"
         raise EvidenceError(message, hint="name the folder that `forensics report --bundle` wrote", code="no_manifest")
     data = _manifest(found[MANIFEST])
     digest = hashlib.sha256(data).hexdigest()
@@ -116,15 +128,24 @@ def _listing(folder: Path) -> tuple[dict[str, Path], frozenset[str]]:
     listed and not followed.
     """
     if not is_folder(folder):
-        message = f"{folder.name} is no folder"
+        message = f"{_name(folder)} is no folder"
         raise EvidenceError(message, hint="name the folder that `forensics report --bundle` wrote", code="no_manifest")
     out, inner = {}, set()
-    for root, folders, files in os.walk(folder):
+    for root, folders, files in os.walk(folder, onerror=_raise):
         paths = [Path(root) / name for name in (*files, *folders)]
         for path in paths[: len(files)] + [one for one in paths[len(files) :] if one.is_symlink()]:
             out[path.relative_to(folder).as_posix()] = path
         inner.add(Path(root).relative_to(folder).as_posix())
     return out, frozenset(inner - {"."})
+
+
+def _raise(error: OSError) -> NoReturn:
+    raise error
+
+
+def _name(folder: Path) -> str:
+    """Its name, or the path that was given where that has none (`.`)."""
+    return folder.name or str(folder)
 
 
 def _manifest(path: Path) -> bytes:
@@ -146,7 +167,7 @@ def _statement(data: bytes, key: Path | None) -> tuple[Signature, Statement, tup
     except (ValueError, msgspec.MsgspecError, RecursionError) as error:
         message = f"{MANIFEST} can't be read: {error}"
         raise CorruptEvidenceError(message, hint="it was damaged or written by another program") from error
-    odd = tuple(oddities(payload, statement))
+    odd = tuple(oddities(payload, statement)) or tuple(spellings(payload, statement))
     if signed is None:
         return Signature.NONE, statement, odd
     odd = (*odd, *oddities(data, signed))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 import pytest
@@ -19,7 +22,6 @@ from tests.unit.custody.bundles import CUSTODY, EVIDENCE, INPUT, OUTPUTS, TIMELI
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 def _lines(folder: Path, to: Callable[[list[bytes]], list[bytes]]) -> None:
@@ -230,3 +232,49 @@ def test_what_vouches_for_a_manifest_is_told(tmp_path: Path) -> None:
     assert (found.verified, found.vouched) == (True, False)
     assert verify(tmp_path, expect=found.sha256).vouched
     assert not verify(tmp_path, expect="0" * 64).vouched
+
+
+@pytest.mark.parametrize("at", range(12))
+def test_a_manifest_is_byte_for_byte_what_this_program_writes(tmp_path: Path, at: int) -> None:
+    """Another spelling says the same; that somebody else wrote it is told all the same."""
+    path = bundle(tmp_path) / MANIFEST
+    data = path.read_bytes()
+    spaces = [n for n, one in enumerate(data) if one in b" \n"]
+    place = spaces[at * len(spaces) // 12]
+    path.write_bytes(data[:place] + data[place : place + 1] * 2 + data[place + 1 :])
+    with contextlib.suppress(CorruptEvidenceError):
+        assert not verify(tmp_path).verified
+
+
+def test_a_manifest_that_lost_the_head_of_its_events_is_no_whole_one(tmp_path: Path) -> None:
+    path = bundle(tmp_path) / MANIFEST
+    statement = json.loads(path.read_bytes())
+    statement["predicate"]["events"] = None
+    path.write_bytes(json.dumps(statement, indent=1).encode() + b"\n")
+    assert faults(verify(tmp_path)) == {(Kind.EDITED, MANIFEST)}
+
+
+def test_subjects_that_stand_twice_are_not_the_outputs(tmp_path: Path) -> None:
+    path = bundle(tmp_path) / MANIFEST
+    statement = json.loads(path.read_bytes())
+    statement["subject"].append(statement["subject"][0])
+    path.write_bytes(json.dumps(statement, indent=1).encode() + b"\n")
+    assert faults(verify(tmp_path)) == {(Kind.EDITED, MANIFEST)}
+
+
+def test_what_can_not_be_read_is_not_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file, and a folder in which anything may lie."""
+
+    def refuse(path: Path) -> NoReturn:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    bundle(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("forensics.custody.verify.digest_and_size", refuse)
+        with pytest.raises(EvidenceError, match="can't be read: Permission denied"):
+            verify(tmp_path)
+    walked = os.scandir
+    (tmp_path / "locked").mkdir()
+    monkeypatch.setattr(os, "scandir", lambda at: refuse(Path(at)) if Path(at).name == "locked" else walked(at))
+    with pytest.raises(EvidenceError, match="locked can't be read"):
+        verify(tmp_path)
