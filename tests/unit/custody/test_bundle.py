@@ -208,7 +208,7 @@ def test_a_file_that_is_listed_twice_is_named(tmp_path: Path) -> None:
         whole["subject"].append({"name": other["name"], "digest": {"sha256": other["sha256"]}})
 
     found = verify(_rewritten(bundle(tmp_path), change))
-    assert [one.message for one in found.faults] == ["it lists report.json more than once"]
+    assert "it lists report.json more than once" in [one.message for one in found.faults]
 
 
 def test_a_bundle_of_nothing_is_not_verified(tmp_path: Path) -> None:
