@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import repeat
+from operator import floordiv, mul, sub
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -36,18 +38,28 @@ def nanoseconds(raw: msgspec.Raw | None) -> int:
 
 def all_nanoseconds(raws: Sequence[msgspec.Raw]) -> list[int]:
     """The same of each of many, at once where they are spelled alike in ISO 8601, as those of one log mostly are."""
-    if not raws:
-        return []
-    told = b",".join(raws)
+    return _alike(b",".join(raws), len(raws)) or list(map(nanoseconds, raws))
+
+
+def all_from_texts(texts: Sequence[str]) -> list[int]:
+    """The same of times that are written as texts."""
+    told = '","'.join(texts).encode("utf-8", "replace")
+    return _alike(b'"%b"' % told, len(texts)) or list(map(from_text, texts))
+
+
+def _alike(told: bytes, count: int) -> list[int]:
+    """So many times in one text, with commas between them, where they are spelled alike; else none."""
     spelling = told.translate(_SPELLING)
-    first = spelling[: spelling.find(b",")] if len(raws) > 1 else spelling
-    if _ISO.fullmatch(first) is None or spelling != b",".join([first] * len(raws)):
-        return list(map(nanoseconds, raws))
+    first = spelling[: spelling.find(b",")] if count > 1 else spelling
+    if _ISO.fullmatch(first) is None or spelling != b",".join([first] * count):
+        return []
     try:
-        found = [(moment - _EPOCH) // _MICROSECOND * 1_000 for moment in _moments(b"[" + told + b"]")]
+        moments = _moments(b"[" + told + b"]")
     except msgspec.DecodeError:  # a day or an hour that is none
-        return list(map(nanoseconds, raws))
-    return found if min(found) >= 0 and max(found) <= LAST else list(map(nanoseconds, raws))
+        return []
+    gone = map(floordiv, map(sub, moments, repeat(_EPOCH)), repeat(_MICROSECOND))
+    found = list(map(mul, gone, repeat(1_000)))
+    return found if min(found) >= 0 and max(found) <= LAST else []
 
 
 def from_text(text: str) -> int:

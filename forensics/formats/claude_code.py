@@ -18,8 +18,7 @@ from forensics.formats.shared.claude.at_once import AtOnce
 from forensics.formats.shared.claude.walk import Session
 from forensics.formats.shared.document import find_document, note_cut
 from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, opens_with, text
-from forensics.formats.shared.line_fields import blocks_of_lines
-from forensics.formats.shared.lines import BOM
+from forensics.formats.shared.lines import BOM, blocks
 from forensics.formats.shared.yaml_evidence import note_place, note_rest
 from forensics.formats.shared.yaml_text import read_yaml
 
@@ -46,6 +45,7 @@ _SPOKEN = re.compile(
     rb"^(?:- |  )(?:type: control_(?:request|response)|(?:session_id|parent_tool_use_id): )", re.MULTILINE
 )
 _HEAD = 1 << 16
+_BLOCK = 1 << 17  # bytes of lines that are told together
 _NONE = msgspec.Raw(b"[]")
 _SMALL = 4096  # bytes of the file that says what a sub-agent is for
 
@@ -104,7 +104,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
         _read_yaml(source, session)
     elif not _read_document(source, session):
         at_once = AtOnce(session)
-        for block in blocks_of_lines(source):
+        for block in blocks(source, _BLOCK):
             at_once.block(source, block)
     session.close()
     if not build.counts.records:

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -167,8 +168,8 @@ def told(lines: list[str], *, few: int, block: int) -> tuple[object, ...]:
     shared = "forensics.formats.shared"
     with (
         mock.patch(f"{shared}.claude.at_once._FEW", few),
-        mock.patch(f"{shared}.line_fields._BLOCK", block),
-        mock.patch(f"{shared}.line_fields._SMALLEST", 400),
+        mock.patch(f"{shared}.forms._FEW", few),
+        mock.patch("forensics.formats.claude_code._BLOCK", block),
     ):
         reading = read(lines)
     marks = [(sorted(trace.named_turns), trace.silent_turns, trace.ended_normally) for trace in reading.traces]
@@ -180,6 +181,70 @@ def told(lines: list[str], *, few: int, block: int) -> tuple[object, ...]:
 def test_what_is_told_at_once_is_told_as_one_by_one(session: list[list[str]], block: int, begun: int) -> None:
     lines = [json.dumps(FIRST, separators=(",", ":"))] * begun + [line for lines in session for line in lines]
     assert told(lines, few=0, block=block) == told(lines, few=1 << 30, block=block)
+
+
+def said_in_one(role: str, *blocks: Any, **more: Any) -> Fields:
+    return usual(30, role, "o", message={"role": role, "content": list(blocks)}, **more)
+
+
+def told_by(block: Fields | str) -> Fields:
+    return {"type": "tool_result", "tool_use_id": "c20"} | (block if isinstance(block, dict) else {"content": block})
+
+
+A_TEXT, TWO = {"type": "text", "text": "a"}, [{"type": "text", "text": "x"}, {"type": "text", "text": "y"}]
+SAYS_SO = '"content":"x"'
+ODD = [
+    said_in_one("user", A_TEXT, {"type": "thinking", "thinking": "b"}),
+    said_in_one("user", {"type": "text", "text": ""}),
+    said_in_one("user", {"type": "text", "text": ""}, told_by("late"), A_TEXT, isMeta=True),
+    said_in_one("user", {"type": "text", "text": None, "thinking": "b"}),
+    said_in_one("user", {"type": "image", "source": {"content": "x"}}, A_TEXT),
+    said_in_one("user", {"type": "image", "source": {"text": "x"}, "text": "y"}),
+    said_in_one("user", {"type": "text", "text": "[Request interrupted by user]"}),
+    said_in_one("user", told_by("x"), toolUseResult="Error: a", tool_use_result="b"),
+    said_in_one("user", told_by("x"), tool_use_result="Error: a"),
+    said_in_one("user", told_by("x"), toolUseResult=None),
+    said_in_one("user", told_by({"content": None, "output": "x"})),
+    said_in_one("user", told_by({"content": TWO, "output": "x"}), toolUseResult={"content": TWO}),
+    said_in_one("user", told_by({"output": "x", "content": {"text": "y"}, "text": "z"})),
+    said_in_one("user", told_by({"content": "no", "is_error": True})),
+    said_in_one("user", told_by({"content": "timed out", "is_error": True, "caller": {"content": "x"}})),
+    said_in_one("user", {"caller": {"content": "x"}} | told_by("after an object")),
+    said_in_one("user", told_by({"content": SAYS_SO, "note": SAYS_SO}), cwd=f"/{SAYS_SO}"),
+    {"attachment": {"message": {"content": "x"}}} | said_in_one("user", A_TEXT),
+    {"data": {"message": {"content": [1]}}} | said_in_one("user", told_by("x")),
+    {"more": {"message": {"content": [1]}}} | said_in_one("user", told_by("x")),
+    said_in_one("assistant", {"type": "tool_use", "id": "c77", "name": "Bash", "input": None}, A_TEXT),
+    said_in_one("assistant", {"input": {"text": "x"}, "text": "y", "type": "tool_use", "id": "c77", "name": "Bash"}),
+    said_in_one("assistant", {"type": "thinking", "thinking": SAYS_SO, "signature": "x"}, *TWO),
+    said_in_one("assistant"),
+    said_in_one("user"),
+    usual(30, "assistant", "o", message={"usage": {"content": 1}, "content": [A_TEXT]}),
+    usual(30, "user", "o", message={"content": ""}),
+    usual(30, "user", "o", message={"content": None}),
+    usual(30, "user", "o", message=None),
+    usual(30, "attachment", "o", message={"content": "x"}, attachment={"type": "x"}),
+    usual(30, "attachment", "o", data={"attachment": 1}, attachment={"type": "x", "attachment": 2}),
+    usual(30, "attachment", "o", attachment={"type": None, "toolCalls": []}),
+    usual(30, "progress", "o", data={"type": "hook_progress", "say": 'a "tool_use"'}),
+    usual(30, "progress", "o", data={"type": "tool_use"}),
+    usual(30, "queue-operation", "o", content="x", operation="enqueue"),
+    usual(30, "system", "o", subtype="local_command", content="x"),
+    usual(30, "queue-operation", "o", name="Bash", arguments={"x": 1}),
+    usual(30, "queue-operation", "o", name="Bash"),
+    {"type": "summary", "summary": "x", "leafUuid": "y"},
+]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_an_odd_record_among_usual_ones_is_told_as_alone(odd: Fields) -> None:
+    """The odd one comes often enough to be learned, and alone after it is."""
+    many = [one for number in range(10, 58) for one in exchange(number, frozenset({"said", "news", "attached"}), None)]
+    again = [odd | {"uuid": f"o{number}"} if "uuid" in odd else odd for number in range(30)]
+    told_so = [FIRST, *many[:200], *again, *many[200:], odd | {"uuid": "o99", "parentUuid": "gone"}]
+    lines = [json.dumps(one, separators=(",", ":"), ensure_ascii=False) for one in told_so]
+    for few, block in ((0, 4000), (0, 1 << 18), (4, 16000)):
+        assert told(lines, few=few, block=block) == told(lines, few=1 << 30, block=block)
 
 
 def test_a_sub_agent_that_is_asked_is_no_branch_of_its_session() -> None:

@@ -19,7 +19,7 @@ from forensics.core.keyed import keyed
 from forensics.core.limits import limits
 from forensics.formats.shared.fields import Fields
 from forensics.formats.shared.groups import Alike, Group
-from forensics.formats.shared.lines import Span, plain_start, spans_between
+from forensics.formats.shared.lines import Span, line_ends, plain_start, spans_between
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,7 +95,7 @@ def blocks_of_lines(source: Source) -> Iterator[Block]:
         end = size if found < 0 else found + 1
         if end - start > min(_LARGEST, limits().line):
             yield from _one_by_one(source, start, end, number)
-            number += _line_ends(source, start, end)
+            number += line_ends(source, start, end)
         elif (whole := _whole(text := bytes(data[start:end]), start, number)) is not None:
             yield whole
             number += len(whole.numbers)
@@ -103,15 +103,6 @@ def blocks_of_lines(source: Source) -> Iterator[Block]:
             yield from _halves(source, text, start, number)
             number += text.count(b"\n")
         start = end
-
-
-def _line_ends(source: Source, start: int, end: int) -> int:
-    """How many lines end there, where they are too long to be copied."""
-    count = 0
-    while 0 <= (found := source.find(b"\n", start)) < end:
-        start = found + 1
-        count += 1
-    return count
 
 
 def _halves(source: Source, text: bytes, start: int, number: int) -> Iterator[Block]:

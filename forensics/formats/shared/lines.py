@@ -43,6 +43,28 @@ Span = tuple[int, int, int]
 """Number of a line (from 1), and the offsets where it begins and ends."""
 
 
+def blocks(source: Source, size: int) -> Iterator[Span]:
+    """Where the lines of the evidence stand, in blocks of at least so many bytes that end where a line does; each with
+    the number of its first line.
+    """
+    start, number = plain_start(source), 1
+    while start < len(source.data):
+        found = source.find(b"\n", min(start + size, len(source.data)))
+        end = len(source.data) if found < 0 else found + 1
+        yield number, start, end
+        number += line_ends(source, start, end)
+        start = end
+
+
+def line_ends(source: Source, start: int, end: int) -> int:
+    """How many lines end there. They may be too long to be copied."""
+    count = 0
+    while 0 <= (found := source.find(b"\n", start)) < end:
+        start = found + 1
+        count += 1
+    return count
+
+
 def lines(source: Source) -> Iterator[Line]:
     """The lines of the evidence that are not blank, in order. Raises LimitExceededError for one that is too long."""
     return (line_at(source, span) for span in spans(source))

@@ -6,31 +6,32 @@ itself, in its place in the order.
 
 from __future__ import annotations
 
-from itertools import pairwise, repeat
+from itertools import chain, islice, pairwise, repeat
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from forensics.core.build import Spot
+from forensics.core.limits import limits
 from forensics.core.stretches import Stretch
 from forensics.core.trace import NOWHERE, Payload, StepKind
+from forensics.formats.shared.claude.history import said
 from forensics.formats.shared.claude.kinds import CUT
 from forensics.formats.shared.claude.lanes import MAIN
-from forensics.formats.shared.claude.records import NONE, Where
-from forensics.formats.shared.claude.rows import Event, Row, rows_of
-from forensics.formats.shared.claude.shapes import Shapes
-from forensics.formats.shared.lines import line_at
+from forensics.formats.shared.claude.rows import Event, rows_of
+from forensics.formats.shared.claude.written import NONE, Where, Written
+from forensics.formats.shared.lines import line_at, spans_between
 from forensics.formats.shared.messages.vocabulary import joined
 from forensics.formats.shared.server_names import mcp_server
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from forensics.formats.shared.claude.lanes import Open
+    from forensics.formats.shared.claude.rows import Rows
     from forensics.formats.shared.claude.walk import Session
-    from forensics.formats.shared.line_fields import Block
+    from forensics.formats.shared.lines import Span
     from forensics.formats.shared.source import Source
 
+_LARGEST = 1 << 20  # bytes of a block; one that its last line makes longer is told line by line
 _FEW = 4  # records that are told one by one
 _TRIES = 8  # in a block, to tell records at once; where the last block was given up, one
 
@@ -56,68 +57,73 @@ class AtOnce:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.shapes = Shapes()
+        self.written = Written()
         self.tries = _TRIES
 
-    def block(self, source: Source, block: Block) -> None:
-        """Tell a block."""
-        spans = list(block.spans())
-        rows: Sequence[Row | None] = rows_of(block, self.shapes) if block.is_compact else ()
+    def block(self, source: Source, block: Span) -> None:
+        """Tell a block of lines. Raises LimitExceededError for a line that is too long."""
+        number, start, end = block
+        if end - start > min(_LARGEST, limits().line):
+            for span in spans_between(source, start, end, number):
+                self.session.line(line_at(source, span))
+            return
+        lines = self.written.lines(source, block)
+        rows, spans = rows_of(lines), lines.spans()
         at, self.tries = 0, _TRIES if self.tries else 1
         while at < len(spans):
-            told = self._some(block, rows, at) if self.tries and at < len(rows) else 0
+            told = self._some(rows, at) if self.tries else 0
             if not told:
                 self.session.line(line_at(source, spans[at]))
             at += told or 1
 
-    def _some(self, block: Block, rows: Sequence[Row | None], at: int) -> int:
+    def _some(self, rows: Rows, at: int) -> int:
         """Tell the records from there on that can be told at once; returns how many these are."""
         lane, end = _extent(rows, at)
         one = self.session.lanes.begun(lane)
         if end - at <= _FEW or one is None or not self.session.begun:
             return 0
         while self.tries and end - at > _FEW:
-            run = [row for row in rows[at:end] if row is not None]
-            told = _Run(self.session, one, run, block, at).tell()
-            if told == len(run):
+            told = _Run(self.session, one, rows, at, end).tell()
+            if told == end - at:
                 return told
             self.tries -= 1
             end = at + told
         return 0
 
 
-def _extent(rows: Sequence[Row | None], at: int) -> tuple[str, int]:
+def _extent(rows: Rows, at: int) -> tuple[str, int]:
     """The lane of the records from there on that are told at once and are of one lane, and where they end."""
     lane = ""
-    for end in range(at, len(rows)):
-        row = rows[end]
-        if row is None or (lane and row.lane and row.lane != lane):
+    for end, name in enumerate(islice(rows.lanes, at, None), at):
+        if name is None or (lane and name and name != lane):
             return lane or MAIN, end
-        lane = lane or row.lane
-    return lane or MAIN, len(rows)
+        lane = lane or name
+    return lane or MAIN, len(rows.lanes)
 
 
 class _Run:
-    """Records of one lane that follow each other, from a position of a block on."""
+    """Records of one lane that follow each other, from a position of a block to another."""
 
-    def __init__(self, session: Session, one: Open, run: list[Row], block: Block, at: int) -> None:
+    def __init__(self, session: Session, one: Open, rows: Rows, begin: int, end: int) -> None:
         self.session = session
         self.one = one
-        self.run = run
-        self.block = block
-        self.begin = at
+        self.rows = rows
+        self.begin = begin
+        self.end = end
+        self.pieces = rows.pieces[begin:end]
+        self.said = said(rows.names[begin:end], rows.offsets[begin:end])
 
     def tell(self) -> int:
         """Tell them; or how many of them stand before one of which more is to be said: then nothing is told."""
-        session, run = self.session, self.run
-        fresh = session.again.new_ones([row.said for row in run])
-        if fresh < len(run):
+        session, size = self.session, self.end - self.begin
+        fresh = session.again.new_ones(self.said)
+        if fresh < size:
             return fresh
-        turns = _turns(run, self.one)
+        turns = self._turns()
         for turn, following in pairwise(turns):
             if turn.lacks_something():
                 return following.at
-        events, owners = _events(run, turns)
+        events, owners = self._events(turns)
         builder = session.trace_builder()
         first = builder.trace.turns
         told = builder.tell_at_once(self.one.lane, self._stretch(events, owners))
@@ -125,10 +131,36 @@ class _Run:
             return owners[told]
         self._take()
         self._end(turns, first)
-        return len(run)
+        return size
+
+    def _turns(self) -> list[Turn]:
+        """The turn of the lane that began before these records, and those that they begin."""
+        turns = [Turn(NOWHERE, self.one.message, [], self.one.asked, self.one.stop)]
+        for at, piece in enumerate(self.pieces):
+            if piece is None:
+                continue
+            if not piece.key or piece.key != turns[-1].key:
+                turns.append(Turn(at, piece.key, []))
+            turn = turns[-1]
+            turn.texts.extend(piece.texts)
+            turn.asked += len(self.rows.events[self.begin + at])
+            turn.stop = piece.stop or turn.stop
+        return turns
+
+    def _events(self, turns: list[Turn]) -> tuple[list[Event], list[int]]:
+        """The steps of these records in order, and which record each is of."""
+        every = self.rows.events[self.begin : self.end]
+        for turn in turns[1:]:
+            piece = self.pieces[turn.at]
+            says = turn.texts[0] if len(turn.texts) == 1 else NONE
+            model = "" if piece is None else piece.model
+            every[turn.at] = [Event(StepKind.MODEL, model, says=says), *every[turn.at]]
+        owners = chain.from_iterable(map(repeat, range(len(every)), map(len, every)))
+        return list(chain.from_iterable(every)), list(owners)
 
     def _stretch(self, events: list[Event], owners: list[int]) -> Stretch:
-        run, lane, first = self.run, self.one.lane, len(self.session.build.places)
+        lane, first = self.one.lane, len(self.session.build.places)
+        times, lanes = self.rows.times[self.begin : self.end], self.rows.lanes[self.begin : self.end]
         names = [event.name for event in events]
         servers = {name: mcp_server(name) or "" for name in set(names)}
         return Stretch(
@@ -136,28 +168,30 @@ class _Run:
             names,
             [event.id for event in events],
             [event.outcome for event in events],
-            [first + owner for owner in owners],
-            [run[owner].at for owner in owners],
+            list(map(first.__add__, owners)),
+            list(map(times.__getitem__, owners)),
             [event.says[0] for event in events],
             [event.says[1] for event in events],
             [event.pointer for event in events],
-            [lane.agent if run[owner].lane else MAIN for owner in owners] if lane.agent != MAIN else (),
+            [lane.agent if lanes[owner] else MAIN for owner in owners] if lane.agent != MAIN else (),
             [servers[name] for name in names] if any(servers.values()) else (),
         )
 
     def _take(self) -> None:
         """Note the records as `line` notes each."""
-        session, block, count = self.session, self.block, len(self.run)
-        one = slice(self.begin, self.begin + count)
-        places = session.build.places.add_lines(block.numbers[one], block.starts[one], block.lengths[one])
+        session, rows, count = self.session, self.rows, self.end - self.begin
+        one = slice(self.begin, self.end)
+        places = session.build.places.add_lines(
+            rows.lines.numbers[one], rows.lines.starts[one], rows.lines.lengths[one]
+        )
         session.build.counts.lines += count
         session.build.counts.records += count
-        session.again.take_all([row.said for row in self.run])
-        for place, row in zip(places, self.run, strict=True):
-            if session.chain.follow(row.said.uuid, row.parent, asks=row.asks, speaks=row.speaks):
-                session.tell_lost(Spot(place, "", row.at))
-            if row.piece is not None and row.piece.tokens is not None:
-                session.tokens.add(row.piece.key, row.piece.tokens)
+        session.again.take_all(self.said)
+        for at in session.chain.follow_all(rows.uuids[one], rows.parents[one], rows.asks[one], rows.speaks[one]):
+            session.tell_lost(Spot(places[at], "", rows.times[self.begin + at]))
+        for piece, tokens in zip(self.pieces, rows.tokens[one], strict=True):
+            if piece is not None and tokens is not None:
+                session.tokens.add(piece.key, tokens)
 
     def _end(self, turns: list[Turn], first: int) -> None:
         """Say what the turns said whose texts stand in several places; the last one may go on."""
@@ -174,38 +208,9 @@ class _Run:
                 builder.words(number, joined(self._payloads(turn)))
         last = begun[-1]
         one.turn, one.message, one.texts = first + len(begun) - 1, last.key, self._payloads(last)
-        place = len(session.build.places) - len(self.run) + last.at
-        one.spot, one.asked, one.stop = Spot(place, "", self.run[last.at].at), last.asked, last.stop
+        place = len(session.build.places) - len(self.pieces) + last.at
+        one.spot, one.asked, one.stop = Spot(place, "", self.rows.times[self.begin + last.at]), last.asked, last.stop
 
     def _payloads(self, turn: Turn) -> list[Payload]:
         text = self.session.build.places.text
         return [Payload(text[offset : offset + length]) for offset, length in turn.texts]
-
-
-def _turns(run: list[Row], one: Open) -> list[Turn]:
-    """The turn of the lane that began before some records, and those that they begin."""
-    turns = [Turn(NOWHERE, one.message, [], one.asked, one.stop)]
-    for at, row in enumerate(run):
-        piece = row.piece
-        if piece is None:
-            continue
-        if not piece.key or piece.key != turns[-1].key:
-            turns.append(Turn(at, piece.key, []))
-        turn = turns[-1]
-        turn.texts.extend(piece.texts)
-        turn.asked += len(row.events)
-        turn.stop = piece.stop or turn.stop
-    return turns
-
-
-def _events(run: list[Row], turns: list[Turn]) -> tuple[list[Event], list[int]]:
-    """The steps of some records in order, and which record each is of."""
-    said = {turn.at: turn.texts[0] if len(turn.texts) == 1 else NONE for turn in turns[1:]}
-    events: list[Event] = []
-    owners: list[int] = []
-    for at, row in enumerate(run):
-        if row.piece is not None and at in said:
-            events.append(Event(StepKind.MODEL, row.piece.model, says=said[at]))
-        events.extend(row.events)
-        owners.extend(repeat(at, len(events) - len(owners)))
-    return events, owners

@@ -5,7 +5,10 @@ A resumed session writes its history again, with the same ids (FORMATS section 6
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import blake2b
+from itertools import chain, repeat
+from operator import gt
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,7 +19,7 @@ from forensics.formats.shared.claude.kinds import is_result
 from forensics.formats.shared.fields import is_true, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from forensics.core.evidence import Locator
     from forensics.core.reading import EvidenceBuilder
@@ -34,11 +37,20 @@ content has.
 
 
 class Said(msgspec.Struct, frozen=True, gc=False):
-    """What a record is known by: its `uuid` ("": it has none), its names, and where in the evidence its content is."""
+    """Records that follow each other, by what they are known by: the names of each, and where in the evidence its
+    content is. `names` are those of all together, and `at` where the content of each of these is.
+    """
 
-    uuid: str
-    names: tuple[Name, ...]
-    offset: int
+    every: Sequence[tuple[Name, ...]]
+    offsets: Sequence[int]
+    names: list[Name]
+    at: list[int]
+
+
+def said(every: Sequence[tuple[Name, ...]], offsets: Sequence[int]) -> Said:
+    """Records by the names of each and where its content is."""
+    at = chain.from_iterable(map(repeat, offsets, map(len, every)))
+    return Said(every, offsets, list(chain.from_iterable(every)), list(at))
 
 
 def names_of(kind: str, uuid: str, owner: str, length: int) -> tuple[Name, ...]:
@@ -83,44 +95,43 @@ class Again:
     def _key_at(self, name: Name, offset: int) -> bytes:
         return _key(name, bytes(self._text[offset : offset + name[-1]]))
 
-    def new_ones(self, records: Sequence[Said]) -> int:
+    def new_ones(self, records: Said) -> int:
         """How many of these records, which follow each other, stand before the first that was told."""
         if self._are_named_anew(records):
-            return len(records)
+            return len(records.every)
         here: dict[Name, int] = {}
         keys: set[bytes] = set()
-        for count, said in enumerate(records):
-            for name in said.names:
+        for count, (names, offset) in enumerate(zip(records.every, records.offsets, strict=True)):
+            for name in names:
                 before = here.get(name)
                 if before is None and name not in self._named:
-                    here[name] = said.offset
+                    here[name] = offset
                     continue
                 if before is not None:
                     keys.add(self._key_at(name, before))
                 self._look_at(name)
-                key = self._key_at(name, said.offset)
+                key = self._key_at(name, offset)
                 if key in keys or key in self.seen:
                     return count
                 keys.add(key)
-        return len(records)
+        return len(records.every)
 
-    def _are_named_anew(self, records: Sequence[Said]) -> bool:
+    def _are_named_anew(self, records: Said) -> bool:
         """Whether no other record stands under one of their names."""
-        names = [name for said in records for name in said.names]
+        names = records.names
         return len(set(names)) == len(names) and self._named.keys().isdisjoint(names)
 
-    def take_all(self, records: Sequence[Said]) -> None:
+    def take_all(self, records: Said) -> None:
         """Take records that were not told before."""
         if self._are_named_anew(records):
-            self._named.update((name, said.offset) for said in records for name in said.names)
+            self._named.update(zip(records.names, records.at, strict=True))
             return
-        for said in records:
-            for name in said.names:
-                if name in self._named:
-                    self._look_at(name)
-                    self.seen.add(self._key_at(name, said.offset))
-                else:
-                    self._named[name] = said.offset
+        for name, offset in zip(records.names, records.at, strict=True):
+            if name in self._named:
+                self._look_at(name)
+                self.seen.add(self._key_at(name, offset))
+            else:
+                self._named[name] = offset
 
     def note(self, locator: Locator) -> None:
         """Remember where a record stands again."""
@@ -202,6 +213,26 @@ class Chain:
         if uuid:
             known[uuid] = self._asked
         return lost and not first and speaks
+
+    def follow_all(self, uuids: Sequence[str], parents: Sequence[str], asks: bytearray, speaks: bytearray) -> list[int]:
+        """The same of records that follow each other; returns which of them follow one that should stand in the file.
+
+        Where a person asks in none of them and each follows one that is known or stands before it, all are taken at
+        once.
+        """
+        places = dict(zip(reversed(uuids), range(len(uuids) - 1, -1, -1), strict=True))
+        places.pop("", None)
+        if self._known and 1 not in asks and all(map(gt, range(len(uuids)), map(places.get, parents, repeat(-1)))):
+            before = {*parents} - places.keys()
+            if self._known.keys() >= before - {""}:
+                self._known.update(dict.fromkeys(places, self._asked))
+                return []
+        told = zip(uuids, parents, asks, speaks, strict=True)
+        return [
+            at
+            for at, (uuid, parent, ask, speak) in enumerate(told)
+            if self.follow(uuid, parent, asks=bool(ask), speaks=bool(speak))
+        ]
 
 
 def _is_prompt(record: Record) -> bool:

@@ -1,21 +1,22 @@
-"""What does each record of a block of lines say that is told at once? Records of one shape are read column by column.
+"""What does each record of a block of lines say that is told at once? Its columns, and the events in it.
 
-No row is made of a record of which more is to be said than a row can: such a record is told by itself.
+Nothing is told at once of a record of which more is to be said than stands in these columns: it is told by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import repeat
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from forensics.core.jsonvalue import text_of
-from forensics.core.trace import Outcome, StepKind
+from forensics.core.late import Made
+from forensics.core.times import all_from_texts
+from forensics.core.trace import NOWHERE, Outcome, StepKind
 from forensics.core.tuples import outcome_said
 from forensics.formats.shared.claude.hidden import may_hold
-from forensics.formats.shared.claude.history import Said
+from forensics.formats.shared.claude.history import names_of
 from forensics.formats.shared.claude.kinds import (
     AGENT_NEWS,
     API_ERROR,
@@ -23,30 +24,29 @@ from forensics.formats.shared.claude.kinds import (
     CONTENT,
     CUT,
     LOCAL_COMMAND,
-    STRUCTURED,
+    MEDIA,
     SUB_AGENT_TOOLS,
     SYNTHETIC,
+    TEXTS,
     WORDS,
 )
 from forensics.formats.shared.claude.lanes import MAIN, lane_name
 from forensics.formats.shared.claude.outcomes import INTERRUPTION, MAY_SAY, outcome, ran_plainly
-from forensics.formats.shared.claude.records import NONE, Opened, Records, Where
 from forensics.formats.shared.claude.tokens import usages
-from forensics.formats.shared.fields import fields_of, is_text, text
+from forensics.formats.shared.claude.written import NONE, Lines, Where, size_of, written
+from forensics.formats.shared.fields import fields_of, names_a_tool
+from forensics.formats.shared.forms import ABSENT, keys_of
 
 if TYPE_CHECKING:
     from forensics.core.trace import Payload
-    from forensics.formats.shared.claude.shapes import Shapes
-    from forensics.formats.shared.fields import Fields
-    from forensics.formats.shared.groups import Group
-    from forensics.formats.shared.line_fields import Block
+    from forensics.formats.shared.claude.history import Name
 
-_TRUE = msgspec.Raw(b"true")
+_NULL = msgspec.Raw(b"null")
+_INPUT = ("input",)
 _SILENT = msgspec.Raw(b'""')
+_SPOKEN = TEXTS | MEDIA
 _TOLD_ALONE = COMPACTIONS | {API_ERROR, LOCAL_COMMAND}
 _OF_NONE = ""  # instead of a lane
-_NOBODY = repeat(False)  # noqa: FBT003 - a column of what is not so of any record
-_T = TypeVar("_T")
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):
@@ -64,147 +64,194 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 
 class Piece(msgspec.Struct, frozen=True, gc=False):
     """A piece of a model turn: the id that all pieces share ("": it has none), who spoke, why the turn ended ("": not
-    said), its texts, and the tokens of the message (None: not said).
+    said), and its texts.
     """
 
     key: str
     model: str
     stop: str
-    texts: tuple[Where, ...]
-    tokens: tuple[int, int] | None
+    texts: Sequence[Where]
 
 
-class Row(msgspec.Struct, frozen=True, gc=False):
-    """One record: by what it is known, the record that it follows, its lane ("": of none), when it was, whether a
-    person asks in it and whether it has a message; its steps but that of the turn, and the piece of a turn that it is.
+class Rows:
+    """Records of a block of lines, in columns: their ids and those that they follow, when they were, by which names
+    they are known and where their content stands; the lane of each ("": of none, None: it is told by itself), whether a
+    person asks in it, and whether it has a message; its steps but that of the turn, the piece of a turn that it is, and
+    the tokens of its message (None: not said).
     """
 
-    said: Said
-    parent: str
-    lane: str
-    at: int
-    asks: bool
-    speaks: bool
-    events: tuple[Event, ...]
-    piece: Piece | None = None
+    def __init__(self, lines: Lines) -> None:
+        records = lines.records
+        size = len(records)
+        self.lines = lines
+        self.uuids: list[str] = [one.uuid or "" for one in records]
+        self.parents: list[str] = [one.parentUuid or "" for one in records]
+        self.times = _times([one.timestamp or "" for one in records])
+        self.names: list[tuple[Name, ...]] = [()] * size
+        self.offsets = [0] * size
+        self.lanes: list[str | None] = [None] * size
+        self.asks = bytearray(size)
+        self.speaks = bytearray(size)
+        self.events: list[Sequence[Event]] = [()] * size
+        self.pieces: list[Piece | None] = [None] * size
+        self.tokens: list[tuple[int, int] | None] = [None] * size
+        self.noted: Made[str, tuple[Event, ...]] = Made(_noted_as)
+
+    def tell(self, row: int, lane: str | None, events: Sequence[Event]) -> None:
+        """Tell the steps of a record of that lane (None: it follows from the records before)."""
+        self.lanes[row], self.events[row] = lane, events
+
+    def know(self, row: int, kind: str, owner: str, content: Where) -> None:
+        """Note by what a record with a message is known, which is a piece of `owner`."""
+        offset, length = content
+        self.names[row], self.offsets[row] = names_of(kind, self.uuids[row], owner, length), offset
+        self.speaks[row] = True
 
 
-def rows_of(block: Block, shapes: Shapes) -> list[Row | None]:
-    """The row of each record of a block; None for one that is told by itself."""
-    found: list[Row | None] = [None] * len(block.fields)
-    for records in Opened(block, shapes).by_shape():
-        rows = _TOLD.get(records.shape.kind, _noted)(records)
-        for at, row in zip(records.at, rows, strict=True):
-            found[at] = row
-    return found
+def _noted_as(name: str) -> tuple[Event, ...]:
+    """What is told of a record of which no more is told than that it is there."""
+    return (Event(StepKind.OTHER, name),)
+
+
+def _times(texts: list[str]) -> list[int]:
+    """When each was."""
+    if all(texts):
+        return all_from_texts(texts)
+    told = iter(all_from_texts([one for one in texts if one]))
+    return [next(told) if one else NOWHERE for one in texts]
+
+
+def rows_of(lines: Lines) -> Rows:
+    """The rows of the records of some lines."""
+    rows = Rows(lines)
+    by_kind: dict[str, list[int]] = {}
+    for row, one in enumerate(lines.records):
+        by_kind.setdefault(one.type or "", []).append(row)
+    for kind, some in by_kind.items():
+        if kind not in _BY_THEMSELVES:
+            _TOLD.get(kind, _noted)(lines, rows, some)
+    return rows
+
+
+_BY_THEMSELVES = frozenset({"", "result"})
 
 
 # turns ---------------------------------------------------------------------------------------------------------------
 
 
-def _turns(records: Records) -> Iterable[Row | None]:
+def _turns(lines: Lines, rows: Rows, some: Sequence[int]) -> None:
     """Records of the model: pieces of its turns, and the calls that they ask for."""
-    message = records.message
-    assert message is not None  # noqa: S101 - the shape says so
-    keys = zip(records.texts("id", among=message), records.texts("requestId"), strict=True)
-    texts = [[where for _, where in _words(records, number)] for number in records.shape.words]
-    pieces = list(
-        map(
-            Piece,
-            [key or request for key, request in keys],
-            records.texts("model", among=message),
-            records.texts("stop_reason", among=message),
-            [tuple(one for one in told if one != NONE) for told in _by_record(texts, records)],
-            usages(message.records),
-        )
-    )
-    calls = [_calls(records, number) for number in records.shape.calls]
-    rows = _rows(records, _lanes(records), _NOBODY, list(_by_record(calls, records)), pieces)
-    return (None if row is None or _is_odd(row) else row for row in rows)
+    told = [row for row in some if _is_piece(lines, rows, row, lines.records[row])]
+    spent = usages([lines.records[row].message.usage for row in told])
+    for row, tokens in zip(told, spent, strict=True):
+        rows.tokens[row] = tokens
 
 
-def _calls(records: Records, number: int) -> list[Event]:
-    group, pointer = records.blocks[number], f"/message/content/{number}"
-    names, ids = records.texts("name", among=group), records.texts("id", among=group)
-    told = zip(names, ids, records.in_block(number, ("input",)), strict=True)
-    return [Event(StepKind.TOOL_CALL, name, id_, Outcome.RECORDED, says, pointer) for name, id_, says in told]
+def _is_piece(lines: Lines, rows: Rows, row: int, one: Any) -> bool:
+    """Tell a record of the model, unless more is to be said of it: it is none of its own, was cut, or starts a
+    sub-agent.
+    """
+    message = one.message
+    if not message or message.model == SYNTHETIC or message.stop_reason in CUT or not isinstance(message.content, list):
+        return False
+    begin = lines.content_at(row)
+    told = _asked(lines, message.content, begin + 1) if begin >= 0 else None
+    if told is None:
+        return False
+    calls, texts = told
+    rows.know(row, "assistant", message.id or one.timestamp or "", (lines.base + begin, size_of(message.content)))
+    rows.tell(row, _lane(one), calls)
+    key, model, stop = message.id or one.requestId or "", message.model or "", message.stop_reason or ""
+    rows.pieces[row] = Piece(key, model, stop, texts)
+    return True
 
 
-def _is_odd(row: Row) -> bool:
-    """Whether more is to be said of a piece: it is none of the model's, it was cut, or it starts a sub-agent."""
-    piece = row.piece
-    if piece is None or piece.model == SYNTHETIC or piece.stop in CUT:
-        return True
-    return any(event.name in SUB_AGENT_TOOLS for event in row.events)
+def _asked(lines: Lines, blocks: Sequence[Any], begin: int) -> tuple[list[Event], list[Where]] | None:
+    """The calls that some blocks ask for, and their texts; None where one of them is told by itself."""
+    calls: list[Event] = []
+    texts: list[Where] = []
+    for number, block in enumerate(blocks):
+        if number:
+            begin += size_of(blocks[number - 1]) + len(",")
+        is_call = block.type == "tool_use"
+        found = lines.found(block, _INPUT if is_call else WORDS, begin)
+        if found is None or not (is_call or block.type in _SPOKEN) or (is_call and block.name in SUB_AGENT_TOOLS):
+            return None
+        said, where = found
+        if is_call:
+            pointer = f"/message/content/{number}"
+            calls.append(Event(StepKind.TOOL_CALL, block.name or "", block.id or "", Outcome.RECORDED, where, pointer))
+        elif said is not None and said != _SILENT:
+            texts.append(where)
+    return calls, texts
 
 
 # what the model was shown --------------------------------------------------------------------------------------------
 
 
-def _shown(records: Records) -> Iterable[Row | None]:
+def _shown(lines: Lines, rows: Rows, some: Sequence[int]) -> None:
     """Records of a person or of the harness: results, and what was said beside them."""
-    shape = records.shape
-    results = _by_record([_results(records, number) for number in shape.results], records)
-    spoken, metas = _spoken(records), records.marked("isMeta")
-    events = [
-        (*shown, said) if said is not None and (said.says != NONE or not shown) else shown
-        for shown, said in zip(results, spoken, strict=True)
-    ]
-    asks = [
-        not (shape.results or meta or aside) for meta, aside in zip(metas, records.marked("isSidechain"), strict=True)
-    ]
-    rows = _rows(records, _lanes(records), asks, events)
-    return (None if said is None else row for row, said in zip(rows, spoken, strict=True))
+    for row in some:
+        one = lines.records[row]
+        content = one.message.content if one.message else ""
+        begin = lines.content_at(row) if content else NOWHERE
+        if begin < 0:
+            continue
+        where, meta = (lines.base + begin, size_of(content)), one.isMeta is True
+        if isinstance(content, list):
+            told = _answered(lines, one, begin + 1)
+        else:
+            told = None if content.startswith(INTERRUPTION) else [_said(where, meta=meta)]
+        if told is not None:
+            rows.know(row, "user", one.message.id or one.timestamp or "", where)
+            rows.tell(row, _lane(one), told)
+            rows.asks[row] = not (meta or one.isSidechain or told[0].kind is StepKind.TOOL_RESULT)
 
 
-def _results(records: Records, number: int) -> list[Event]:
-    group, pointer = records.blocks[number], f"/message/content/{number}"
-    told = zip(
-        records.texts("tool_use_id", among=group),
-        _outcomes(records, group),
-        records.in_block(number, CONTENT),
-        strict=True,
-    )
-    return [Event(StepKind.TOOL_RESULT, "", id_, ended, says, pointer) for id_, ended, says in told]
+def _answered(lines: Lines, one: Any, begin: int) -> list[Event] | None:
+    """The results in the blocks of a record, then what is said beside them; None where it is told by itself."""
+    results: list[Event] = []
+    spoken: list[Where] = []
+    blocks = one.message.content
+    for number, block in enumerate(blocks):
+        if number:
+            begin += size_of(blocks[number - 1]) + len(",")
+        answers = block.type == "tool_result"
+        found = lines.found(block, CONTENT if answers else WORDS, begin)
+        if found is None or not (answers or block.type in _SPOKEN):
+            return None
+        said, where = found
+        if answers:
+            told = _outcome(one, block, said)
+            if told is None:
+                return None
+            results.append(
+                Event(StepKind.TOOL_RESULT, "", block.tool_use_id or "", told, where, f"/message/content/{number}")
+            )
+        elif said is not None and said != _SILENT:
+            spoken.append(where)
+            if spoken[1:] or _interrupts(said):
+                return None
+    if spoken or not results:
+        results.append(_said(spoken[0] if spoken else NONE, meta=one.isMeta is True))
+    return results
 
 
-def _outcomes(records: Records, group: Group) -> list[Outcome]:
-    contents = group.payloads(tuple(name for name in CONTENT if group.has(name)))
-    told = zip(group.records, contents, records.payloads(*STRUCTURED), records.top.records, strict=True)
-    return [_outcome(block, content, structured, marks) for block, content, structured, marks in told]
-
-
-def _outcome(block: Fields, content: Payload | None, structured: Payload | None, marks: Fields) -> Outcome:
-    if block.get("is_error") != _TRUE and ran_plainly(content, structured):
+def _outcome(one: Any, block: Any, content: Payload | None) -> Outcome | None:
+    """What a result tells; None of one that has words as well, or that is recorded beside it in two ways."""
+    structured, other = one.toolUseResult, one.tool_use_result
+    if block.text is not ABSENT or block.thinking is not ABSENT or (structured is not ABSENT and other is not ABSENT):
+        return None
+    structured = other if structured is ABSENT else structured
+    structured = None if structured is ABSENT or structured == _NULL else structured
+    if not block.is_error and ran_plainly(content, structured):
         return Outcome.RECORDED
-    told = outcome(block, structured, marks)
+    told = outcome(fields_of(written(block)), structured, {})
     return outcome_said(failed=told.failed, denied=told.denied, unsettled=told.unsettled)
 
 
-def _spoken(records: Records) -> list[Event | None]:
-    """What was said in each; None for one of which more is to be said."""
-    message, numbers = records.message, records.shape.words
-    if message is None or (records.shape.in_blocks and not numbers):
-        told: Sequence[tuple[Payload | None, Where]] = [(None, NONE)] * len(records.at)
-    elif numbers:
-        told = list(_words(records, numbers[0]))
-    else:
-        told = list(zip(message.column("content"), records.contents, strict=True))
-    marked = zip(told, records.marked("isMeta"), strict=True)
-    return [None if _may_interrupt(said) else _said(where, meta=meta) for (said, where), meta in marked]
-
-
-def _words(records: Records, number: int) -> Iterable[tuple[Payload | None, Where]]:
-    """The text of a block of each, and where it stands."""
-    group = records.blocks[number]
-    said = group.payloads(tuple(name for name in WORDS if group.has(name)))
-    told = zip(said, records.in_block(number, WORDS), strict=True)
-    return ((None, NONE) if payload is None or payload == _SILENT else (payload, where) for payload, where in told)
-
-
-def _may_interrupt(said: Payload | None) -> bool:
-    begins = b"" if said is None else bytes(memoryview(said)[:2])
-    return said is not None and begins in MAY_SAY and text_of(said).startswith(INTERRUPTION)
+def _interrupts(said: Payload) -> bool:
+    return bytes(memoryview(said)[:2]) in MAY_SAY and text_of(said).startswith(INTERRUPTION)
 
 
 def _said(where: Where, *, meta: bool) -> Event:
@@ -214,114 +261,68 @@ def _said(where: Where, *, meta: bool) -> Event:
 # everything else -----------------------------------------------------------------------------------------------------
 
 
-def _noted(records: Records) -> Iterable[Row | None]:
+def _noted(lines: Lines, rows: Rows, some: Sequence[int]) -> None:
     """Records that the model is not shown, or that put something before it beside the conversation."""
-    odd = _suspects(records)
-    events, lanes = _NOTES.get(records.shape.kind, _kept)(records)
-    told = [() if event is None else (event,) for event in events]
-    rows = _rows(records, lanes, _NOBODY, told)
-    return (row if event and at not in odd else None for at, (row, event) in enumerate(zip(rows, events, strict=True)))
+    records, uuids = lines.records, rows.uuids
+    kind: str = records[some[0]].type
+    tell, odd = _NOTES.get(kind, _kept), _suspects(lines, some)
+    for row in some:
+        one = records[row]
+        if one.message is ABSENT and row not in odd:
+            rows.names[row] = ((uuids[row], kind, 0),) if uuids[row] else ()
+            tell(lines, rows, row, one)
 
 
-def _suspects(records: Records) -> set[int]:
-    """Which of the records may hold a call or a result. Where each holds the same, one is looked at."""
-    found: set[int] = set()
-    for name in records.top.records[0]:
-        column = records.top.column(name)
-        same = column[0] == column[-1] and column.count(column[0]) == len(column)
-        if may_hold(column[0] if same else b"\n".join(column)):
-            found.update(row for row, raw in enumerate(column) if may_hold(raw))
+def _suspects(lines: Lines, some: Sequence[int]) -> set[int]:
+    """Which of the records may hold a call or a result, or be one."""
+    records = lines.records
+    named = {kind for kind in {type(records[row]) for row in some} if names_a_tool(kind.__struct_encode_fields__)}
+    found = {row for row in some if named and type(records[row]) in named and names_a_tool(keys_of(records[row]))}
+    if may_hold(b"\n".join(map(lines.line, some))):
+        found.update(row for row in some if may_hold(lines.line(row)))
     return found
 
 
-_Notes = tuple[Sequence[Event | None], Sequence[str | None]]
-
-
-def _kept(records: Records) -> _Notes:
+def _kept(_: Lines, rows: Rows, row: int, one: Any) -> None:
     """Bookkeeping: no more than that it is there."""
-    count = len(records.at)
-    return [Event(StepKind.OTHER, records.shape.kind)] * count, [_OF_NONE] * count
+    rows.tell(row, _OF_NONE, rows.noted[one.type])
 
 
-def _progress(records: Records) -> _Notes:
+def _progress(_: Lines, rows: Rows, row: int, one: Any) -> None:
     """News of a running tool; those of a sub-agent are told by themselves."""
-    kinds = _types(records.payloads("data"))
-    events = [None if kind == AGENT_NEWS else Event(StepKind.OTHER, kind or "progress") for kind in kinds]
-    return events, [_OF_NONE] * len(events)
+    kind = (one.data and one.data.type) or "progress"
+    if kind != AGENT_NEWS:
+        rows.tell(row, _OF_NONE, rows.noted[kind])
 
 
-def _system(records: Records) -> _Notes:
+def _system(_: Lines, rows: Rows, row: int, one: Any) -> None:
     """What the harness noted, but for what it says more of: errors, commands, compaction."""
-    kinds = records.texts("subtype")
-    events = [None if kind in _TOLD_ALONE else Event(StepKind.OTHER, kind or "system") for kind in kinds]
-    return events, [_OF_NONE] * len(events)
+    kind = one.subtype or "system"
+    if kind not in _TOLD_ALONE:
+        rows.tell(row, _OF_NONE, rows.noted[kind])
 
 
-def _attachment(records: Records) -> _Notes:
+def _attachment(lines: Lines, rows: Rows, row: int, one: Any) -> None:
     """What the harness put before the model beside the conversation."""
-    shown = records.payloads("attachment")
-    where = records.in_top("attachment")
-    events = [
-        Event(StepKind.SYSTEM, kind or "attachment", says=one) for kind, one in zip(_types(shown), where, strict=True)
-    ]
-    return events, _lanes(records)
+    shown = one.attachment
+    if shown and one.free["attachment"](one):
+        says = (lines.base + lines.field_at("attachment", lines.starts[row] - lines.base), size_of(shown))
+        rows.tell(row, _lane(one), (Event(StepKind.SYSTEM, shown.type or "attachment", says=says),))
 
 
-class _Typed(msgspec.Struct, gc=False):
-    type: str = ""
+# small things --------------------------------------------------------------------------------------------------------
 
 
-_all_typed = msgspec.json.Decoder(list[_Typed]).decode
+def _lane(one: Any) -> str | None:
+    """The lane of a record; None where it follows from the records before."""
+    aside, under = one.isSidechain, one.parent_tool_use_id
+    if not aside and not under:
+        return MAIN
+    return lane_name(under or "", one.agentId or "", aside=bool(aside)) or None
 
 
-def _types(payloads: Sequence[Payload | None]) -> list[str]:
-    """The type of each object; "" where it says none, or is none."""
-    objects = [one for one in payloads if one is not None]
-    try:
-        told = _all_typed(b"[" + b",".join(objects) + b"]")
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        told = []
-    if len(told) == len(payloads):
-        return [one.type for one in told]
-    return ["" if one is None or is_text(one) else text(fields_of(one), "type") for one in payloads]
-
-
-# rows ----------------------------------------------------------------------------------------------------------------
-
-
-def _rows(
-    records: Records,
-    lanes: Iterable[str | None],
-    asks: Iterable[bool],
-    events: Iterable[tuple[Event, ...]],
-    pieces: Iterable[Piece | None] = repeat(None),
-) -> list[Row | None]:
-    """The row of each record; None where its lane follows from the records before."""
-    said, parents, times, speaks = records.said(), records.texts("parentUuid"), records.times(), records.shape.speaks
-    columns = zip(said, parents, lanes, times, asks, events, pieces, strict=False)
-    return [
-        None if lane is None else Row(one, parent, lane, at, asked, speaks, told, piece)
-        for one, parent, lane, at, asked, told, piece in columns
-    ]
-
-
-def _lanes(records: Records) -> Sequence[str | None]:
-    """The lane of each; None where it follows from the records before."""
-    under, aside = records.texts("parent_tool_use_id"), records.marked("isSidechain")
-    if not any(aside) and not any(under):
-        return [MAIN] * len(records.at)
-    told = zip(under, records.texts("agentId"), aside, strict=True)
-    return [lane_name(call, agent, aside=apart) or None for call, agent, apart in told]
-
-
-def _by_record(columns: Sequence[Sequence[_T]], records: Records) -> Iterable[tuple[_T, ...]]:
-    """What stands in the columns, record by record."""
-    return zip(*columns, strict=True) if columns else [()] * len(records.at)
-
-
-_Told = Callable[[Records], "Iterable[Row | None]"]
-_TOLD: dict[str, _Told] = {"assistant": _turns, "user": _shown}
-_NOTES: dict[str, Callable[[Records], _Notes]] = {
+_TOLD: dict[str, Callable[[Lines, Rows, Sequence[int]], None]] = {"assistant": _turns, "user": _shown}
+_NOTES: dict[str, Callable[[Lines, Rows, int, Any], None]] = {
     "progress": _progress,
     "system": _system,
     "attachment": _attachment,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from forensics.formats.shared.fields import Fields, fields_of, present, whole_number
+from forensics.formats.shared.forms import ABSENT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,13 +52,13 @@ class _Usage(msgspec.Struct, gc=False):
 _usages = msgspec.json.Decoder(list[_Usage]).decode
 
 
-def usages(messages: Sequence[Fields]) -> Sequence[tuple[int, int] | None]:
-    """The tokens that each message says that it read and wrote; None for one that does not say."""
+def usages(told: Sequence[Any]) -> Sequence[tuple[int, int] | None]:
+    """The tokens that each `usage` says were read and written; None for one that is not there or does not say."""
     try:
-        told = _usages(b"[" + b",".join([message["usage"] for message in messages]) + b"]")
-    except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
-        return list(map(_usage, messages))
-    return [(one.input_tokens, one.output_tokens) for one in told]
+        found = _usages(b"[" + b",".join(told) + b"]")
+    except (TypeError, msgspec.DecodeError, UnicodeDecodeError):
+        return [None if one is ABSENT else _usage({"usage": one}) for one in told]
+    return [(one.input_tokens, one.output_tokens) for one in found]
 
 
 def _usage(fields: Fields) -> tuple[int, int] | None:

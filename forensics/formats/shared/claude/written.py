@@ -1,0 +1,169 @@
+"""What does each line of a block hold, where it is written as sessions write them, and where do its parts stand?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from forensics.core.trace import NOWHERE, Payload
+from forensics.formats.shared.claude.kinds import CALLS_BESIDE, CONTENT, STRUCTURED, WORDS
+from forensics.formats.shared.claude.lines import is_clean
+from forensics.formats.shared.forms import ABSENT, FLAG, TEXT, Form, Items, Spellings
+from forensics.formats.shared.lines import Span, spans_between
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from forensics.formats.shared.source import Source
+
+Where = tuple[int, int]
+"""Where in the evidence a payload stands: its offset (NOWHERE: there is none) and its length."""
+
+NONE: Where = (NOWHERE, 0)
+_NULL = msgspec.Raw(b"null")
+written = msgspec.json.Encoder().encode
+"""An object or a list that was read as it stands in its line."""
+
+_RAW = msgspec.Raw
+_BLOCK = Form(
+    "block",
+    dict.fromkeys((*WORDS, *CONTENT, "input"), _RAW)
+    | {"type": TEXT, "id": TEXT, "name": TEXT, "tool_use_id": TEXT, "is_error": FLAG, "signature": TEXT},
+    sought=frozenset({*WORDS, *CONTENT, "input"}),
+)
+_MESSAGE = Form(
+    "message",
+    {
+        "id": TEXT,
+        "type": TEXT,
+        "role": TEXT,
+        "model": TEXT,
+        "stop_reason": TEXT,
+        "usage": _RAW,
+        "content": Items(_BLOCK),
+    },
+    sought=frozenset({"content"}),
+    never=CALLS_BESIDE,
+)
+_TYPED = {"type": TEXT}
+RECORD = Form(
+    "record",
+    dict.fromkeys(("type", "subtype", "uuid", "parentUuid", "timestamp", "requestId", "agentId"), TEXT)
+    | dict.fromkeys(("cwd", "gitBranch", "sessionId", "userType", "version", "parent_tool_use_id"), TEXT)
+    | dict.fromkeys(("isSidechain", "isMeta"), FLAG)
+    | dict.fromkeys(STRUCTURED, _RAW)
+    | {"message": _MESSAGE, "data": Form("data", _TYPED), "attachment": Form("attachment", _TYPED)},
+    sought=frozenset({"message", "attachment"}),
+    never=frozenset({"toolDenialKind", "isCompactSummary"}),  # the marks of records of which more is to be said
+)
+"""What is read of the records that are told at once."""
+
+
+class _Unread:
+    """A line that is told by itself."""
+
+    type = uuid = parentUuid = timestamp = ABSENT  # noqa: N815 - the names of the format
+
+
+UNREAD = _Unread()
+
+
+class Lines(msgspec.Struct, frozen=True, gc=False):
+    """Lines that follow each other, blank ones left out: their numbers, where in the evidence each begins, its length,
+    and its record as `RECORD` has it, of which nothing is there where the line is told by itself. `text` are the bytes
+    of all, and begin at `base`.
+    """
+
+    numbers: Sequence[int]
+    starts: Sequence[int]
+    lengths: Sequence[int]
+    records: Sequence[Any]
+    text: bytes
+    base: int
+
+    def spans(self) -> list[Span]:
+        """Where the lines stand."""
+        told = zip(self.numbers, self.starts, self.lengths, strict=True)
+        return [(number, start, start + length) for number, start, length in told]
+
+    def line(self, row: int) -> bytes:
+        """The bytes of a line."""
+        begin = self.starts[row] - self.base
+        return self.text[begin : begin + self.lengths[row]]
+
+    def content_at(self, row: int) -> int:
+        """Where in the text the content of a record's message begins; NOWHERE where that is not plain to see."""
+        one = self.records[row]
+        if not one.free["message"](one) or not one.message.free["content"](one.message):
+            return NOWHERE
+        find = self.text.find
+        return find(_CONTENT, find(_MESSAGE_KEY, self.starts[row] - self.base) + len(_MESSAGE_KEY)) + len(_CONTENT)
+
+    def found(self, one: Any, names: Sequence[str], begin: int) -> tuple[Payload | None, Where] | None:
+        """The first of these fields that is not null of an object that begins there in the text, and where it stands;
+        None where that is not plain to see.
+        """
+        for name in names:
+            raw = getattr(one, name)
+            if raw is not ABSENT and raw != _NULL:
+                return (raw, (self.base + self.field_at(name, begin), len(raw))) if one.free[name](one) else None
+        return None, NONE
+
+    def field_at(self, name: str, begin: int) -> int:
+        """Where in the text the field of an object that begins there stands."""
+        key = _KEYS[name]
+        return self.text.find(key, begin) + len(key)
+
+
+_KEYS = {name: b'"%b":' % name.encode() for name in (*_BLOCK.sought, "attachment", "message", "content")}
+_CONTENT, _MESSAGE_KEY = _KEYS["content"], _KEYS["message"]
+
+
+def size_of(held: Any) -> int:
+    """How many bytes an object, a list or a text that was read takes where it stands."""
+    return len(written(held))
+
+
+class Written:
+    """The lines of one session, block by block."""
+
+    def __init__(self) -> None:
+        self._spellings = Spellings(RECORD)
+
+    def lines(self, source: Source, block: Span) -> Lines:
+        """The lines of a block."""
+        number, base, end = block
+        text = bytes(source.data[base:end])
+        clean = is_clean(text)
+        found = self._spellings.whole(text) if clean else None
+        if found is None:
+            return self._each(spans_between(source, base, end, number), text, base, clean=clean)
+        lengths = _lengths(text)
+        starts = list(accumulate(map(_AND_ITS_END, lengths), initial=base))[:-1]
+        return Lines(range(number, number + len(found)), starts, lengths, found, text, base)
+
+    def _each(self, spans: Iterable[Span], text: bytes, base: int, *, clean: bool) -> Lines:
+        """The lines that stand there, of which each is looked at."""
+        told = list(spans)
+        texts = [text[start - base : end - base] for _, start, end in told]
+        found = self._spellings.each(texts)
+        records = [
+            one if one is not None and (clean or is_clean(line)) else UNREAD
+            for one, line in zip(found, texts, strict=True)
+        ]
+        return Lines([span[0] for span in told], [span[1] for span in told], list(map(len, texts)), records, text, base)
+
+
+_AND_ITS_END = len(b"\n").__add__
+
+
+def _lengths(text: bytes) -> list[int]:
+    """How long each line of a text is that ends where it does or with a line end."""
+    found, begin, find = [], 0, text.find
+    while (end := find(b"\n", begin)) >= 0:
+        found.append(end - begin)
+        begin = end + 1
+    return [*found, len(text) - begin] if begin < len(text) else found
