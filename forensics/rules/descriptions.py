@@ -52,6 +52,7 @@ _PHRASE_REACH = 60
 _REMEMBERED = 4096
 _LONGEST_REMEMBERED = 256
 _SUBJECTS = frozenset({"it", "this", "tool", "also", "function", "command", "automatically", "then", "additionally"})
+_PAIR = 2  # a verb and what joins the next one to it
 _COPULAS = frozenset(
     {"is", "are", "was", "were", "can", "may", "will", "of", "for", "in", "must", "should", "and", "or", "from"}
 )
@@ -59,8 +60,10 @@ _OBJECTS = frozenset(
     {"a", "an", "the", "it", "them", "this", "that", "these", "all", "any", "each", "every", "new", "its", "your"}
     | {"their", "one", "him", "her", "everything"}
 )
+_ITS_OBJECTS = frozenset({"a", "an", "the", "it", "them", "its", "your", "their", "him", "her"})
 _ADDING = frozenset({"by", "after", "while", "thereby", "then", "also"})
 _PASSIVE = frozenset({"is", "are", "be", "gets", "being"})
+_FINITE = frozenset({"is", "are", "was", "can", "may", "might", "will", "must", "should", "could"})
 _RELATIVE = frozenset(
     {
         "that",
@@ -85,6 +88,7 @@ _ENDS_PASSIVE = frozenset(
         "",
         "afterwards",
         "afterward",
+        "meanwhile",
         "too",
         "again",
         "from",
@@ -101,6 +105,7 @@ _ENDS_PASSIVE = frozenset(
     }
     | {"if", "on", "at", "after", "before", "first", "then", "unless", "so", "but"}
 )
+_USES = frozenset({"use", "uses", "using"})
 _TOWARDS = frozenset({"to", "into", "onto", "from"})
 _ITSELF = frozenset(
     {"tool", "tools", "endpoint", "function", "api", "method", "command", "parameter", "option", "field"}
@@ -117,18 +122,23 @@ class DescriptionReader:
         self._base = {word: rule for word, rule in verbs.items() if rule.where != "names"}
         self._third = {third_person(word): rule for word, rule in self._base.items()}
         self._plain_third = {third_person(w): rule for w, rule in plain.items() if rule.where != "names"}
+        self._plain = {word: rule for word, rule in plain.items() if rule.where != "names"}
         self._gerunds = {gerund(w): rule for w, rule in plain.items() if rule.where != "names"}
         self._acting = {gerund(word): rule for word, rule in self._base.items()}
         self._participles = {
             participle(word): rule for word, rule in acts.items() if rule.where != "names" and not rule.proof
         }
         self._stating = frozenset((*self._base, *self._third, *self._plain_third, *self._acting))
-        self._opening = lexicon.words("read_opening")
+        self._opening = lexicon.words("read_opening", "read_answer")
+        self._asking_verbs = lexicon.words("read", "read_plain", "read_sure")
+        self._sure = lexicon.words("read_plain", "read_sure")
         self._joiners = lexicon.words("joiner")
         self._denials = lexicon.words("negation")
         self._advice = lexicon.words("negation", "advice")
         self._lead_in = phrase_pattern(tuple(lexicon.words("lead_in")))
         self._write_phrases = Phrases(lexicon, "write_phrase")
+        self._harmless = Phrases(lexicon, "harmless_phrase")
+        self._other_denials = tuple(word for word in self._denials if not word.isascii())
         self._result_phrases = Phrases(lexicon, "result_phrase")
         self._made = lexicon.words("result_opening")
         self._sentences: dict[str, Sentence] = {}
@@ -176,11 +186,18 @@ class DescriptionReader:
 
     def _phrase_vetoes(self, lower: str, there: frozenset[str]) -> Iterator[Hit]:
         found: dict[str, Hit] = {}
-        for rule, phrase, start in self._write_phrases.find(lower, there):
-            before = lower[max(0, start - _PHRASE_REACH) : start]
-            if rule.id not in found and not _stands_after(self._denials, tuple(_WORD.findall(before))):
+        phrases = self._write_phrases.find(lower, there)
+        harmless = {start for _, _, start in self._harmless.find(lower, there)} if phrases else set()
+        for rule, phrase, start in phrases:
+            if rule.id not in found and start not in harmless and not self._is_denied(lower, start):
                 found[rule.id] = hit(rule, phrase)
         yield from (found[one] for one in sorted(found))
+
+    def _is_denied(self, lower: str, start: int) -> bool:
+        before = lower[max(0, start - _PHRASE_REACH) : start]
+        return _stands_after(self._denials, tuple(_WORD.findall(before))) or before.rstrip().endswith(
+            self._other_denials
+        )
 
     def _stated(self, sentences: list[Sentence]) -> Iterator[Hit]:
         for number, sentence in enumerate(sentences):
@@ -214,11 +231,25 @@ class DescriptionReader:
             before = clause[max(0, index - _DENIAL_REACH) : index]
             after = clause[index + 1] if index + 1 < len(clause) else ""
             if opens and index == 0:
-                rule = self._plain_third.get(word) if after not in _COPULAS else None
+                rule = self._opener(word, after)
             else:
-                rule = self._statement(word, before, after, joined)
+                rule = self._statement(word, before, after, joined) or self._told(word, clause[:index], after)
             if rule is not None and not _stands_after(self._advice, before):
                 yield hit(rule, word)
+
+    def _opener(self, word: str, after: str) -> WordRule | None:
+        """`Deletes old files`, `Uploads it to a bucket` at the start of a later sentence."""
+        plain = self._plain_third.get(word) if after not in _COPULAS else None
+        return plain or (self._third.get(word) if after in _ITS_OBJECTS else None)
+
+    def _told(self, word: str, before: Clause, after: str) -> WordRule | None:
+        """`reading them clears the badge`: a subject of its own, and an object. What is said of a thing by a relative
+        describes that thing.
+        """
+        if after not in _ITS_OBJECTS or not _RELATIVE.isdisjoint(before) or "which" in before[1:]:
+            return None
+        rule = self._plain_third.get(word)
+        return None if rule is None or rule.proof else rule
 
     def _statement(self, word: str, before: Clause, after: str, joined: Mapping[str, WordRule]) -> WordRule | None:
         last = before[-1] if before else ""
@@ -232,6 +263,8 @@ class DescriptionReader:
                 return found
         if last in self._joiners and after in _TOWARDS and word in self._plain_third:
             return self._plain_third[word]
+        if last in self._joiners and len(before) == _PAIR and before[0] in self._asking_verbs and word in self._plain:
+            return self._plain[word]
         if (not last or last in self._joiners) and after in _OBJECTS:
             return joined.get(word)
         return None
@@ -255,16 +288,24 @@ class DescriptionReader:
         """`creating it if there is none`, `syncing them first` at the start of a clause."""
         after = clause[1] if len(clause) > 1 else ""
         rule = (self._acting if after in _OBJECTS else self._gerunds).get(clause[0])
-        if rule is not None and (after in _OBJECTS or after in _TOWARDS):
+        if rule is not None and after and after not in _COPULAS and not _is_subject(clause):
             yield hit(rule, clause[0])
 
     def _asking(self, sentences: list[Sentence]) -> tuple[Hit, ...]:
         """The reading verb that opens one of the first two sentences."""
         for sentence in sentences[:2]:
-            word = _head(sentence)
+            word = self._asked(sentence)
             if word in self._opening:
                 return (hit(self._opening[word], word),)
         return ()
+
+    def _asked(self, sentence: Sentence) -> str:
+        """The verb of a sentence: its first word, or, of `use the archive to search for pages`, what it is used to."""
+        word, clause = _head(sentence), sentence[0]
+        if word not in _USES or "to" not in clause[:-1]:
+            return word
+        used_to = clause[clause.index("to") + 1]
+        return used_to if used_to in self._sure else word
 
 
 def _is_legible(lower: str) -> bool:
@@ -281,6 +322,16 @@ def _head(sentence: Sentence) -> str:
     """The first word; an adverb may stand before it (`permanently delete`)."""
     words = sentence[0]
     return words[1] if len(words) > 1 and words[0].endswith("ly") else words[0]
+
+
+def _is_subject(clause: Clause) -> bool:
+    """Whether what its first word opens is what the clause speaks about: `setting a limit is encouraged`."""
+    for word in clause[1:]:
+        if word in _RELATIVE - _FINITE or word == "which":
+            return False
+        if word in _FINITE:
+            return True
+    return False
 
 
 def _stands_after(words: Mapping[str, WordRule], before: Clause) -> bool:

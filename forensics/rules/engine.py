@@ -192,7 +192,7 @@ class RuleSet:
     def _pieces(self, facts: ToolFacts, heard: _HeardOfTool, policy: Policy) -> list[ClassEvidence]:
         pieces = _speaking([self._tool_rules[i] for i in heard.rules], facts, policy)
         silenced = _silenced(self._refining, pieces)
-        for hits, source in ((heard.name, Source.NAME), (heard.description, Source.DESCRIPTION)):
+        for hits, source in ((heard.name, Source.NAME), (_two_kinds(heard), Source.DESCRIPTION)):
             pieces += [_words(hit, source, facts) for hit in hits if hit.rule.id not in silenced]
         return pieces
 
@@ -203,6 +203,16 @@ class _HeardOfTool(msgspec.Struct, frozen=True):
     rules: Holding
     name: tuple[Hit, ...]
     description: tuple[Hit, ...]
+
+
+_NAMES_A_THING = frozenset({"read_noun", "read_plural"})
+
+
+def _two_kinds(heard: _HeardOfTool) -> tuple[Hit, ...]:
+    """What counts of the description: beside a name that only names a thing, not what it says of the answer."""
+    if not any(hit.rule.role in _NAMES_A_THING for hit in heard.name):
+        return heard.description
+    return tuple(hit for hit in heard.description if hit.rule.role != "read_answer")
 
 
 def _writes(piece: ClassEvidence) -> bool:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import msgspec
 
 from forensics.core.late import late
-from forensics.rules.yaml_strict import Path, StrictYaml, rule_error
+from forensics.rules.yaml_strict import Path, Position, StrictYaml, rule_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from jsonschema import ValidationError
 
@@ -114,12 +114,14 @@ Role = Literal[
     "read_noun",
     "read_plural",
     "read_opening",
+    "read_answer",
     "lead_in",
     "joiner",
     "filler",
     "negation",
     "advice",
     "write_phrase",
+    "harmless_phrase",
     "result_phrase",
     "result_opening",
     "names_result",
@@ -231,13 +233,22 @@ def policy_schema() -> dict[str, Any]:
 Document = TypeVar("Document", bound=msgspec.Struct)
 
 
-def convert(document: StrictYaml, kind: type[Document], name: str) -> Document:
-    """The typed form of a loaded file. Raises RuleError naming every fault as `name:line:col: text`."""
+def convert(
+    document: StrictYaml, kind: type[Document], name: str, more: Sequence[tuple[Position, str]] = ()
+) -> Document:
+    """The typed form of a loaded file, in which nothing `more` is wrong. Raises RuleError naming every fault as
+    `name:line:col: text`.
+    """
     try:
-        return msgspec.convert(document.value, kind)
+        found = msgspec.convert(document.value, kind)
     except msgspec.ValidationError as error:
-        faults = sorted(_schema_faults(document, kind)) or [_only_fault(document, str(error))]
-    raise rule_error([f"{name}:{line}:{column}: {text}" for (line, column), text in faults])
+        faults = [*_schema_faults(document, kind)] or [_only_fault(document, str(error))]
+    else:
+        if not more:
+            return found
+        faults = []
+    placed = sorted({*faults, *more})
+    raise rule_error([f"{name}:{line}:{column}: {text}" for (line, column), text in placed])
 
 
 def _schema_faults(document: StrictYaml, kind: type[Document]) -> Iterator[tuple[tuple[int, int], str]]:

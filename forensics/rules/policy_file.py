@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.classes import Effect, Scope, Stability
-from forensics.core.pointers import pointer_tokens
 from forensics.core.policy import BasePolicy, Policy, ToolEntry, TrustEntry
 from forensics.rules.model import PolicyFile, ToolFile, TrustFile, convert
+from forensics.rules.policy_faults import policy_faults
 from forensics.rules.shipped import shipped_folder
 from forensics.rules.yaml_strict import StrictYaml, load_strict, rule_error
 
@@ -128,33 +128,8 @@ def _read(wanted: str | Path, folder: Path, at: str) -> tuple[_Layer, Path, Path
 
 def _layer(text: PolicyText) -> _Layer:
     document = load_strict(text.data, text.name)
-    file = convert(document, PolicyFile, text.name)
-    faults = _faults(file, document, text.name)
-    if faults:
-        raise rule_error(faults)
+    file = convert(document, PolicyFile, text.name, policy_faults(document))
     return _Layer(file, document, text)
-
-
-def _faults(file: PolicyFile, document: StrictYaml, name: str) -> list[str]:
-    found: list[tuple[tuple[int, int], str]] = []
-    for index, trust in enumerate(file.trust):
-        if (trust.server is None) == (trust.pack is None):
-            found.append((document.position(("trust", index)), "a trust entry names one server or one pack"))
-    for index, tool in enumerate(file.tools):
-        found += [(document.position(("tools", index)), text) for text in _tool_faults(tool)]
-    return [f"{name}:{line}:{column}: {text}" for (line, column), text in found]
-
-
-def _tool_faults(tool: ToolFile) -> list[str]:
-    found = [f"{word} is empty" for word in ("tool", "because", "by") if not getattr(tool, word).strip()]
-    if tool.effect is None and tool.result is None and tool.scope is None:
-        found.append("the entry says nothing: give effect, result or scope")
-    for pointer in tool.arguments:
-        try:
-            pointer_tokens(pointer)
-        except ValueError as error:
-            found.append(str(error))
-    return found
 
 
 def _trust_title(trust: TrustFile) -> str:

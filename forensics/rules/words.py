@@ -83,6 +83,7 @@ _PAST |= {
     "forget": "forgotten",
 }
 _PAST |= {"set": "set", "reset": "reset", "unset": "unset", "swap": "swapped", "freeze": "frozen", "cast": "cast"}
+_PAST["hide"] = "hidden"
 _PAST |= {"begin": "begun", "shred": "shredded", "rebuild": "rebuilt", "mv": "moved", "rm": "removed", "cp": "copied"}
 
 
@@ -156,17 +157,20 @@ class _Phrase(msgspec.Struct, frozen=True):
 
 
 class Phrases:
-    """Finds the phrases of all rules of a role in a text. Each is filed under its longest word, so that a text without
-    that word is not searched for it.
+    """Finds the phrases of all rules of a role in a text. Each is filed under its longest word of the letters a to z: a
+    text without that word is not searched for it. A phrase of other letters is looked for where a text has any.
     """
 
     def __init__(self, lexicon: Lexicon, role: Role) -> None:
         self._by_word: dict[str, list[_Phrase]] = {}
+        self._foreign: list[_Phrase] = []
         for text, rule in lexicon.words(role).items():
             words, letter = _LETTERS.findall(text), _LETTERS.search(text)
             if letter is not None:
                 phrase = _Phrase(text, rule, frozenset(words), letter.start())
                 self._by_word.setdefault(max(words, key=len), []).append(phrase)
+            else:
+                self._foreign.append(_Phrase(text, rule, frozenset(), 0))
         self._longest = frozenset(self._by_word)
 
     def find(self, lower: str, there: frozenset[str]) -> list[tuple[WordRule, str, int]]:
@@ -175,12 +179,16 @@ class Phrases:
         """
         found = [
             (start + phrase.letter, -len(phrase.text), phrase.text, phrase.rule, start)
-            for word in self._longest & there
-            for phrase in self._by_word[word]
-            if phrase.words <= there
+            for phrase in self._looked_for(lower, there)
             for start in _occurrences(phrase.text, lower)
         ]
         return [(rule, text, start) for _, _, text, rule, start in sorted(found, key=_place)] if found else []
+
+    def _looked_for(self, lower: str, there: frozenset[str]) -> Iterator[_Phrase]:
+        for word in self._longest & there:
+            yield from (phrase for phrase in self._by_word[word] if phrase.words <= there)
+        if self._foreign and not lower.isascii():
+            yield from self._foreign
 
 
 def lowered(text: str) -> str:

@@ -9,7 +9,7 @@ from forensics.core.classes import Effect, Scope, Stability
 if TYPE_CHECKING:
     from forensics.rules.model import ToolRule, WordRule
 
-GRAMMAR_ROLES = frozenset({"joiner", "negation", "advice", "lead_in", "filler"})
+GRAMMAR_ROLES = frozenset({"joiner", "negation", "advice", "lead_in", "filler", "harmless_phrase"})
 """Roles whose words say nothing of a tool; they say how other words are read."""
 
 WRITING_ROLES = frozenset({"write", "verb_or_noun", "noun_or_verb", "write_phrase"})

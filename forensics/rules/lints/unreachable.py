@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _DESCRIPTION_WORD = re.compile(r"[a-z][a-z']*")
 _NAMES_ONLY = frozenset({"read", "read_sure", "read_plain", "read_noun", "filler"})
-_DESCRIPTIONS_ONLY = frozenset({"read_opening", "negation", "advice", "result_opening"})
+_DESCRIPTIONS_ONLY = frozenset({"read_opening", "read_answer", "negation", "advice", "result_opening"})
 
 
 class Unreachable:
@@ -83,6 +83,10 @@ def _is_description_word(word: str) -> bool:
     return _DESCRIPTION_WORD.fullmatch(word) is not None
 
 
+def _is_denial(word: str) -> bool:
+    return _is_description_word(word) or (_is_phrase(word) and not word.isascii())
+
+
 def _is_word(word: str) -> bool:
     return _is_name_word(word) or _is_description_word(word)
 
@@ -106,8 +110,10 @@ _SPELLINGS: dict[str, Callable[[str], bool]] = {
     "keys": lambda key: key_words(key) != "",
 }
 _PHRASES: dict[str, Callable[[str], bool]] = {
+    "negation": _is_denial,
     "lead_in": _is_lead_in,
     "write_phrase": _is_phrase,
+    "harmless_phrase": _is_phrase,
     "result_phrase": _is_phrase,
     "names_result": _is_name_phrase,
     "read_plural": str.islower,

@@ -141,3 +141,48 @@ def test_the_digest_is_over_content_not_text(tmp_path: Path) -> None:
     )
     other = load_policy(write(tmp_path, HEAD + "execute: [b]\n", "3.yaml"), TODAY)
     assert one.digest == same.digest != other.digest
+
+
+def test_the_faults_of_the_schema_and_all_others_at_once(tmp_path: Path) -> None:
+    text = HEAD + (
+        "trust:\n  - {}\n"
+        "tools:\n  - {tool: a, because: '', by: y, effect: harmless}\n"
+        "  - {tool: ' ', because: x, by: y, arguments: {/a~2: 1}}\n"
+        "execute: [7, 'get_*']\n"
+    )
+    with pytest.raises(RuleError) as caught:
+        load_policy(write(tmp_path, text), TODAY)
+    assert [fault.split(": ")[0] for fault in caught.value.faults] == [
+        "policy.yaml:4:5",
+        "policy.yaml:6:5",
+        "policy.yaml:6:43",
+        *["policy.yaml:7:5"] * 3,
+        "policy.yaml:8:11",
+        "policy.yaml:8:14",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "fault"),
+    [
+        ("tools: [{tool: a, because: x, by: y, effect: none, scope: external}]", "contradict each other"),
+        ("tools: [{tool: a, because: x, by: y, effect: repeating, scope: none}]", "contradict each other"),
+        ("tools: [{tool: a, server: '', because: x, by: y, effect: none}]", "server is empty"),
+        ("trust: [{server: '*'}]", "by its whole name"),
+        ("trust: [{server: ''}]", "server is empty"),
+        ("trust: [{server: a, tools_digest: abc}]", "no inventory would ever have it"),
+        ("execute: ['*']", "by its whole name"),
+        ("execute: ['']", "by its whole name"),
+    ],
+)
+def test_an_entry_that_could_never_speak_is_a_fault(tmp_path: Path, entry: str, fault: str) -> None:
+    with pytest.raises(RuleError, match=rf"^policy.yaml:3:\d+: .*{fault}"):
+        load_policy(write(tmp_path, HEAD + entry + "\n"), TODAY)
+
+
+@pytest.mark.parametrize(
+    "entry", ["tools: 7", "tools: [7]", "trust: [a]", "execute: {a: b}", "tools: [{arguments: [1]}]"]
+)
+def test_entries_of_another_kind_are_faults_of_their_own(tmp_path: Path, entry: str) -> None:
+    with pytest.raises(RuleError, match=r"^policy.yaml:3:\d+: "):
+        load_policy(write(tmp_path, HEAD + entry + "\n"), TODAY)

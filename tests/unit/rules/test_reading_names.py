@@ -51,6 +51,23 @@ WRITING_DESCRIPTIONS = [
     "Retrieves messages from the specified queue.",
     "View a story. The owner is notified.",
     "Fetches a URL with any HTTP method.",
+    "List notifications. Reading them clears the badge.",
+    "Analyze an image. Uploads it to a public bucket.",
+    "Detect faces; adds them to the album.",
+    "Diagnose the cluster, deleting failed pods.",
+    "List, read or write files.",
+    "Get a heap dump of a process. The process is stopped meanwhile.",
+    "Look up a number. Each lookup is billed.",
+    "Obtain a picture. Returns the path under which its content was saved.",
+    "View the output of a terminal. Only what is new since the last call is returned.",
+    "Get a file. It can only be downloaded once.",
+    "Get items. Обрабатывает и удаляет их.",
+    "Obtiene la lista de usuarios y elimina los inactivos.",
+    "Récupère la facture et envoie un rappel au client.",
+    "Holt den Bericht und löscht danach die Daten.",
+    "获取通知列表。会清除未读标记。",
+    "アイテムを取得し、既読にします。",
+    "항목을 가져오고 삭제합니다.",
 ]
 HARMLESS_DESCRIPTIONS = [
     "Gets the cart of a user.",
@@ -63,6 +80,12 @@ HARMLESS_DESCRIPTIONS = [
     "Get a pull request, including whether it is merged.",
     "Search logs. Results are sorted by time and can be filtered.",
     "Fetch a run. If it is still in progress, wait and call this again.",
+    "Get rows. The first row starts at 1.",
+    "Get view and edit restrictions of a page.",
+    "Find a place. Setting a limit is encouraged.",
+    "List the jobs of a group which the scheduler updates the most.",
+    "Use the archive to search for old pages.",
+    "Get all rules, including those that the owner updates the most.",
     "Get a page. **DEPRECATED** This tool will be removed in a future release.",
 ]
 
@@ -103,6 +126,54 @@ def test_a_description_in_another_language_says_nothing_of_reading(description: 
 )
 def test_single_letters_of_other_languages_are_no_other_language(description: str) -> None:
     assert judged(ToolFacts("get_page", description=description)).effect is Effect.NONE
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "获取未读数。不会清除未读标记。",
+        "获取项目的创建时间。",
+        "Получает запись. Никогда не удаляет.",
+        "Muestra la lista. No elimina nada.",
+    ],
+)
+def test_a_trusted_reader_in_another_language_still_reads(description: str) -> None:
+    facts = ToolFacts("get_item", server="known", description=description, hints={"readOnlyHint": True})
+    assert judged(facts, TRUSTING).effect is Effect.NONE
+
+
+@pytest.mark.parametrize(
+    ("name", "description"),
+    [
+        ("sort_rows", "Returns the rows."),
+        ("nudge_members", "Provides the members."),
+        ("nudge_results", "Filter the results into folders."),
+    ],
+)
+def test_a_verb_that_no_list_has_is_not_passed_over_for_the_thing_behind_it(name: str, description: str) -> None:
+    assert judged(ToolFacts(name, description=description)).effect is not Effect.NONE
+    listed = judged(ToolFacts(name.split("_")[1], description="Lists them."))
+    assert listed.effect is Effect.NONE
+
+
+SWITCHES = ["markAsRead", "clear", "auto_fix", "delete-after", "createIfMissing", "reset", "notify_users"]
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_an_argument_that_adds_an_act_is_no_reading(name: str) -> None:
+    schema: dict[str, object] = {"properties": {"id": {"type": "string"}, name: {"type": "boolean"}}}
+    facts = ToolFacts("get_messages", description="Get the messages of a channel.", input_schema=schema)
+    assert judged(facts).effect is not Effect.NONE
+    plain = ToolFacts("get_messages", description="Get the messages of a channel.")
+    assert judged(plain, arguments={"id": "a", name: False}).effect is Effect.NONE
+    assert judged(plain, arguments={"id": "a", name: True}).effect is not Effect.NONE
+
+
+@pytest.mark.parametrize(
+    "name", ["get_login_qrcode", "get_invite_link", "getOauthUrl", "get_next_job", "get_one_time_link"]
+)
+def test_what_is_made_by_asking_for_it_is_no_reading(name: str) -> None:
+    assert judged(ToolFacts(name, description="Get it.")).effect is not Effect.NONE
 
 
 @pytest.mark.parametrize("description", HARMLESS_DESCRIPTIONS)
