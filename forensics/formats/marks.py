@@ -63,6 +63,7 @@ MARKS: dict[str, frozenset[str]] = {
     "pi": frozenset({"type"}),
     "cline": frozenset({"sessionId"}),
     "gemini-cli": frozenset({"projectHash", "type"}),
+    "opencode": frozenset({"info", "messages", "part", "properties", "sessionID", "messageID"}),
     "google-adk": frozenset({"events"}),
 }
 """By format; a database has none. One that is not here (its name may stand further down) is always asked."""

@@ -47,6 +47,7 @@ SHIPPED: dict[str, str] = {
     "openai-agents-traces": "forensics.formats.agents_traces",
     "openai-chat": "forensics.formats.message_lists:OPENAI_CHAT",
     "openai-responses": "forensics.formats.message_lists:OPENAI_RESPONSES",
+    "opencode": "forensics.formats.opencode",
     "otel-spans": "forensics.formats.span_list",
     "otlp": "forensics.formats.otlp",
     "pi": "forensics.formats.pi",
