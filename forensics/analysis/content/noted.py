@@ -153,7 +153,7 @@ class Noted:
 
     def secrets(self, key: bytes, *, complete: bool) -> Secrets:
         """The values with their names under the key of the evidence; an id that links records keeps its own."""
-        ids = frozenset(_ids(self._reading)) & self._values.keys()
+        ids = frozenset(_ids(self._reading)) & self._values.keys() if self._values else frozenset()
         known = {
             text: Secret(v.kind, v.group, fingerprint(text, key)) for text, v in self._values.items() if text not in ids
         }
@@ -232,9 +232,8 @@ def _ids(reading: Reading) -> Iterator[str]:
         yield trace.session
         if trace.rerun_of is not None:
             yield trace.rerun_of
-        for call in trace.calls:
-            if call.recorded_id is not None:
-                yield call.recorded_id
+        for rows in trace.calls.parts():
+            yield from (one for one in trace.calls.recorded_ids(rows) if one is not None)
     yield from reading.counts.orphan_results
     yield from reading.counts.missing_spans
 
