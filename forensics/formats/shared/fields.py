@@ -5,6 +5,7 @@ Payloads stay views into the bytes that they came from.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -150,14 +151,17 @@ _TOOL_NAMES = frozenset({"name", "tool", "tool_name", "function", "function_name
 _ARGUMENTS = frozenset({"args", "arguments", "input", "params", "parameters", "tool_input", "kwargs"})
 
 
-_HOLDS_A_CALL = late(rb'"(?:tool(?:_use|_calls|Calls?|Use|_result|Result)|functionCall)"')
-_ANY_CALL, _ENDS_SO = late(rb'"\w+_call"'), b'_call"'
+_HOLDS_A_TOOL = late(rb'"tool(?:_use|_calls|Calls?|Use|_result|Result)"')
+_FUNCTION = b'"functionCall"'
+_ENDS_SO, _ANY_CALL = late(rb'_call"'), late(rb'"\w+_call"')
 
 
-def holds_a_call(raw: Payload | bytes) -> bool:
-    """Whether a JSON text holds what the APIs write for a call or a result."""
-    data = bytes(raw)
-    return _HOLDS_A_CALL.search(data) is not None or (_ENDS_SO in data and _ANY_CALL.search(data) is not None)
+def holds_a_call(raw: Payload | bytes, begin: int = 0, end: int = sys.maxsize) -> bool:
+    """Whether a JSON text, or that part of one, holds what the APIs write for a call or a result."""
+    data = bytes(raw)  # each pattern begins with a text to look for, which is several times as fast as one for all
+    if _HOLDS_A_TOOL.search(data, begin, end) is not None or data.find(_FUNCTION, begin, end) >= 0:
+        return True
+    return _ENDS_SO.search(data, begin, end) is not None and _ANY_CALL.search(data, begin, end) is not None
 
 
 def is_like_calls(raw: Payload) -> bool:

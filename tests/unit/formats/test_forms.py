@@ -104,3 +104,16 @@ def test_what_is_learned_has_an_end() -> None:
     for number in range(100):
         spellings.each(written(*({f"k{number}": 1} for _ in range(MANY))))
     assert spellings.each(written({"k99": 1})) == [None]
+
+
+@pytest.mark.parametrize(
+    "value", [r'"\ud800"', r'"\uDFFF"', r'"\ud83d\u0041"', r'{"a":["\uD83Dx"]}', r'{"\udc00":1}', r'["\ud83d\ud83d"]']
+)
+def test_the_decoder_refuses_lone_surrogates_in_what_it_passes_over(value: str) -> None:
+    """What is told at once rests on it: nobody looks for them in a text that was decoded."""
+    decode = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+    with pytest.raises(msgspec.DecodeError):
+        decode(f'{{"held":{value}}}')
+    with pytest.raises(msgspec.DecodeError):
+        msgspec.json.decode(f'{{"held":{value}}}', type=msgspec.defstruct("nothing", []))
+    assert decode(r'{"held":"\ud83d\ude00"}')

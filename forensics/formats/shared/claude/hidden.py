@@ -4,6 +4,7 @@ and of blocks, and repeat in them what other records say; what is said nowhere e
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -55,9 +56,9 @@ def _may_hold(record: Record) -> bool:
     return any(map(may_hold, record.fields.values())) or names_a_tool(record.fields)
 
 
-def may_hold(raw: Payload | bytes) -> bool:
-    """Whether a JSON text, or several joined, may hold a call or a result."""
-    return _NAMES_A_CALL in bytes(raw) or holds_a_call(raw)
+def may_hold(raw: Payload | bytes, begin: int = 0, end: int = sys.maxsize) -> bool:
+    """Whether a JSON text, or that part of several, may hold a call or a result."""
+    return bytes(raw).find(_NAMES_A_CALL, begin, end) >= 0 or holds_a_call(raw, begin, end)
 
 
 def unread_message(record: Record) -> str:

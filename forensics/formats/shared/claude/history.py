@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import blake2b
 from itertools import chain, repeat
-from operator import gt
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -217,22 +216,17 @@ class Chain:
     def follow_all(self, uuids: Sequence[str], parents: Sequence[str], asks: bytearray, speaks: bytearray) -> list[int]:
         """The same of records that follow each other; returns which of them follow one that should stand in the file.
 
-        Where a person asks in none of them and each follows one that is known or stands before it, all are taken at
-        once.
+        Records that nobody asks in, and that follow one that is known, are noted here; `follow` is for the others.
         """
-        places = dict(zip(reversed(uuids), range(len(uuids) - 1, -1, -1), strict=True))
-        places.pop("", None)
-        if self._known and 1 not in asks and all(map(gt, range(len(uuids)), map(places.get, parents, repeat(-1)))):
-            before = {*parents} - places.keys()
-            if self._known.keys() >= before - {""}:
-                self._known.update(dict.fromkeys(places, self._asked))
-                return []
-        told = zip(uuids, parents, asks, speaks, strict=True)
-        return [
-            at
-            for at, (uuid, parent, ask, speak) in enumerate(told)
-            if self.follow(uuid, parent, asks=bool(ask), speaks=bool(speak))
-        ]
+        known, asked, lost = self._known, self._asked, []
+        for at, (uuid, parent, ask, speak) in enumerate(zip(uuids, parents, asks, speaks, strict=True)):
+            if ask or parent not in known:
+                if self.follow(uuid, parent, asks=bool(ask), speaks=bool(speak)):
+                    lost.append(at)
+                asked = self._asked
+            elif uuid:
+                known[uuid] = asked
+        return lost
 
 
 def _is_prompt(record: Record) -> bool:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-_SURROGATE_ESCAPE = b"\\ud"
 _BLANK = b" \t\r"
 _NOTHING: Fields = {}
 
@@ -92,7 +91,7 @@ def read_record(data: memoryview | Payload, offset: int = 0) -> Record | str:
     except _REFUSED:
         return _read_slowly(data, offset, length)
     message, blocks, plain = _open(fields)
-    if plain and says_each_key_once(fields, told) and is_clean(told):
+    if plain and says_each_key_once(fields, told) and is_utf8(told):
         return _record(fields, message, blocks, offset=offset, length=length)
     return _read_slowly(data, offset, length)
 
@@ -110,15 +109,17 @@ def _open(fields: Fields) -> tuple[Fields, tuple[tuple[Payload, Fields], ...], b
     return message, blocks, plain and once
 
 
-def is_clean(raw: bytes) -> bool:
-    """Whether the text is UTF-8 without an escape that may be a lone surrogate."""
+def is_utf8(raw: bytes) -> bool:
+    """Whether a text that was decoded is UTF-8: the decoder looks at the escapes in what it passes over, and refuses
+    lone surrogates, but not at its bytes.
+    """
     if raw.isascii():
-        return _SURROGATE_ESCAPE not in raw
+        return True
     try:
         raw.decode()
     except UnicodeDecodeError:
         return False
-    return _SURROGATE_ESCAPE not in raw
+    return True
 
 
 def _read_slowly(data: memoryview | Payload, offset: int, length: int) -> Record | str:

@@ -278,8 +278,9 @@ def _suspects(lines: Lines, some: Sequence[int]) -> set[int]:
     records = lines.records
     named = {kind for kind in {type(records[row]) for row in some} if names_a_tool(kind.__struct_encode_fields__)}
     found = {row for row in some if named and type(records[row]) in named and names_a_tool(keys_of(records[row]))}
-    if may_hold(b"\n".join(map(lines.line, some))):
-        found.update(row for row in some if may_hold(lines.line(row)))
+    for run, begin, end in lines.runs(some):
+        if may_hold(lines.text, begin, end):
+            found.update(run)
     return found
 
 

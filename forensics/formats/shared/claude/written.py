@@ -10,12 +10,12 @@ import msgspec
 
 from forensics.core.trace import NOWHERE, Payload
 from forensics.formats.shared.claude.kinds import CALLS_BESIDE, CONTENT, STRUCTURED, WORDS
-from forensics.formats.shared.claude.lines import is_clean
+from forensics.formats.shared.claude.lines import is_utf8
 from forensics.formats.shared.forms import ABSENT, FLAG, TEXT, Form, Items, Spellings
 from forensics.formats.shared.lines import Span, spans_between
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from forensics.formats.shared.source import Source
 
@@ -89,10 +89,16 @@ class Lines(msgspec.Struct, frozen=True, gc=False):
         told = zip(self.numbers, self.starts, self.lengths, strict=True)
         return [(number, start, start + length) for number, start, length in told]
 
-    def line(self, row: int) -> bytes:
-        """The bytes of a line."""
-        begin = self.starts[row] - self.base
-        return self.text[begin : begin + self.lengths[row]]
+    def runs(self, rows: Sequence[int]) -> Iterator[tuple[Sequence[int], int, int]]:
+        """The lines in these rows, which are in order: those that follow each other together, and where in the text
+        they begin and end.
+        """
+        first = 0
+        for at in range(1, len(rows) + 1):
+            if at == len(rows) or rows[at] != rows[at - 1] + 1:
+                begin, end = self.starts[rows[first]], self.starts[rows[at - 1]] + self.lengths[rows[at - 1]]
+                yield rows[first:at], begin - self.base, end - self.base
+                first = at
 
     def content_at(self, row: int) -> int:
         """Where in the text the content of a record's message begins; NOWHERE where that is not plain to see."""
@@ -137,21 +143,21 @@ class Written:
         """The lines of a block."""
         number, base, end = block
         text = bytes(source.data[base:end])
-        clean = is_clean(text)
-        found = self._spellings.whole(text) if clean else None
+        plain = is_utf8(text)
+        found = self._spellings.whole(text) if plain else None
         if found is None:
-            return self._each(spans_between(source, base, end, number), text, base, clean=clean)
+            return self._each(spans_between(source, base, end, number), text, base, plain=plain)
         lengths = _lengths(text)
         starts = list(accumulate(map(_AND_ITS_END, lengths), initial=base))[:-1]
         return Lines(range(number, number + len(found)), starts, lengths, found, text, base)
 
-    def _each(self, spans: Iterable[Span], text: bytes, base: int, *, clean: bool) -> Lines:
+    def _each(self, spans: Iterable[Span], text: bytes, base: int, *, plain: bool) -> Lines:
         """The lines that stand there, of which each is looked at."""
         told = list(spans)
         texts = [text[start - base : end - base] for _, start, end in told]
         found = self._spellings.each(texts)
         records = [
-            one if one is not None and (clean or is_clean(line)) else UNREAD
+            one if one is not None and (plain or is_utf8(line)) else UNREAD
             for one, line in zip(found, texts, strict=True)
         ]
         return Lines([span[0] for span in told], [span[1] for span in told], list(map(len, texts)), records, text, base)
