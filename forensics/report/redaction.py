@@ -89,8 +89,9 @@ class Redactor:
             for written in ({value.encode()} if secret.kind == _MAIL else _spelled(value))
         }
         mails = frozenset(value for value, secret in self._names.items() if secret.kind == _MAIL)
+        addresses = frozenset(written.encode() for value in mails for written in (value, quote(value, safe="")))
         self._spelled.update((quote(value, safe="").encode(), self._names[value]) for value in mails)
-        self._patterns = _patterns(self._spelled, mails)
+        self._patterns = _patterns(self._spelled, addresses)
         self._heads = _heads(self._spelled)
         self._longest = min(max(map(len, self._spelled), default=1), _CUT_WINDOW)
         everywhere = all(_is_distinct(value) for value in self._names)
@@ -270,15 +271,15 @@ def _pieces(value: str) -> Iterator[str]:
     return (one for one in _JOINTS.split(value) if len(one) >= _ALONE and _DIGIT.search(one) and not one.isdigit())
 
 
-def _patterns(spelled: Mapping[bytes, Secret], mails: frozenset[str]) -> tuple[Any, ...]:
+def _patterns(spelled: Mapping[bytes, Secret], addresses: frozenset[bytes]) -> tuple[Any, ...]:
     """One automaton for all spellings, the longest first. Addresses, of which there may be tens of thousands, have one
     of their own: they are told by their shape, and then looked up.
     """
     import re2
 
-    ordered = sorted((one for one, s in spelled.items() if s.kind != _MAIL), key=lambda one: (-len(one), one))
+    ordered = sorted(spelled.keys() - addresses, key=lambda one: (-len(one), one))
     literals = "|".join(re2.escape(one).decode("latin-1") for one in ordered)
-    return tuple(compile_pattern(pattern) for pattern in (literals, _ADDRESS if mails else "") if pattern)
+    return tuple(compile_pattern(pattern) for pattern in (literals, _ADDRESS if addresses else "") if pattern)
 
 
 def _heads(spelled: dict[bytes, Secret]) -> dict[str, list[tuple[str, Secret]]]:

@@ -269,3 +269,18 @@ def test_the_name_of_a_file_is_no_way_around_it_in_a_draft_of_a_policy(tmp_path:
     done = CliRunner().invoke(program, ["policy", "draft", trace])
     assert (done.exit_code, SLIP in done.output) == (0, False)
     assert "secret:github-token:" in done.output
+
+
+@pytest.mark.parametrize("plain", ["jane.roe@corp-mail.com", "mail to jane.roe@corp-mail.com today"])
+def test_an_address_in_base64_is_hidden_too(tmp_path: Path, plain: str) -> None:
+    packed = base64.b64encode(plain.encode()).decode()
+    events: list[dict[str, Any]] = [
+        {"type": "user", "text": "Write to jane.roe@corp-mail.com"},
+        {"type": "tool_call", "call_id": "1", "name": "store", "args": {"blob": packed}},
+        {"type": "tool_result", "call_id": "1", "result": f"stored {packed}"},
+    ]
+    trace = tmp_path / "trace.jsonl"
+    trace.write_text("".join(json.dumps(one) + "\n" for one in events), encoding="utf-8")
+    shown = CliRunner().invoke(program, ["inspect", str(trace), "--format", "json"]).output
+    assert "personal:email:" in shown
+    assert packed.rstrip("=") not in shown
