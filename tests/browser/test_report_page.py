@@ -148,3 +148,23 @@ def test_texts_of_the_trace_and_of_people_stay_texts(opened: Open, tmp_path: Pat
     for key in ("Home", *["ArrowDown"] * 7):
         page.keyboard.press(key)
     assert page.locator(made).count() == 3
+
+
+@pytest.mark.parametrize("sign", ["W", "_a"])
+def test_a_name_that_nothing_breaks_leaves_room_for_what_stands_beside_it(
+    opened: Open, tmp_path: Path, sign: str
+) -> None:
+    """On a screen a table could be moved; on paper what stands to the right of the page is lost."""
+    name = sign * (200 // len(sign))
+    events: list[dict[str, object]] = [
+        {"type": "user", "text": "go"},
+        {"type": "model", "text": "well", "model": name},
+        {"type": "tool_call", "call_id": "1", "name": name, "args": {"to": name}},
+        {"type": "tool_result", "call_id": "1", "result": {"id": name}},
+    ]
+    path = tmp_path / "long.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in events), encoding="utf-8")
+    page = opened(report(path), width=740)
+    page.emulate_media(media="print")
+    right = "[...document.querySelectorAll('th, td')].map(cell => cell.getBoundingClientRect().right)"
+    assert max(page.evaluate(right)) <= 740 + 1
