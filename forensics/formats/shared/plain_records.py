@@ -62,9 +62,9 @@ _ROLES: dict[str, tuple[str, ...]] = {
     "type": ("type", "kind"),
     "model_text": ("text", "content", "output", "message", "response"),
     "model_body": ("content", "output", "message", "response"),
-    "model_calls": ("tool_calls", "toolCalls", "function_call", "additional_kwargs"),
+    "model_calls": ("tool_calls", "function_call", "additional_kwargs"),
     "model_tool": ("tool", "tool_name", "function"),
-    "finish": ("finish_reason", "stop_reason", "finishReason", "finish_reasons"),
+    "finish": ("finish_reason", "stop_reason", "finish_reasons"),
     "call_tool": ("name", "tool", "tool_name", "function"),
     "call_id": ("call_id", "id", "call", "tool_call_id"),
     "function": ("function",),
@@ -80,9 +80,12 @@ _ROLES: dict[str, tuple[str, ...]] = {
     "says": ("says",),
     "disposition": ("disposition",),
     "operation": ("operation", "op", "action"),
-    "failed": ("is_error", "isError"),
-    "flags": ("truncated", "is_truncated", "isTruncated", "redacted", "is_redacted", "isRedacted"),
+    "failed": ("is_error",),
+    "went_well": ("success", "succeeded", "ok"),
+    "exit_code": ("exit_code", "returncode"),
+    "flags": ("truncated", "is_truncated", "redacted", "is_redacted"),
 }
+"""By role, the names of fields that play it, the surer ones first. A log may spell them in any way (`toolCallId`)."""
 _FOUND_BY = frozenset(
     name
     for role in ("at", "trace", "agent", "server", "status", "error", "name", "type", "own_id", "result_id", "answer")
@@ -157,8 +160,11 @@ class Plans:
 
 
 def _plan(fields: Fields) -> Plan:
-    plan = {role: tuple(name for name in names if name in fields) for role, names in _ROLES.items()}
-    plan["unread"] = tuple(name for name in fields if name not in _READ)
+    spelling: dict[str, list[str]] = {}
+    for key in fields:
+        spelling.setdefault(spelled(key), []).append(key)
+    plan = {role: tuple(key for name in names for key in spelling.get(name, ())) for role, names in _ROLES.items()}
+    plan["unread"] = tuple(name for name in fields if spelled(name) not in _READ)
     if call_marks(fields):
         plan[_A_CALL] = ()
     if call_marks(key for key in fields if key not in ("name", "input")):
@@ -248,8 +254,18 @@ def is_said_with_a_call(plan: Plan) -> bool:
 
 def ending(plan: Plan, fields: Fields, status: str, error: Payload | None) -> dict[str, bool]:
     """How a result says that its call ended, by its status in lower case, its error and its flags."""
-    failed = error is not None or status in FAILED or is_true(fields, *plan["failed"])
+    failed = error is not None or status in FAILED or is_true(fields, *plan["failed"]) or _went_wrong(plan, fields)
     return {"failed": failed, "denied": status in DENIED, "unsettled": status in UNSETTLED}
+
+
+def _went_wrong(plan: Plan, fields: Fields) -> bool:
+    """Whether it says that it did not go well: a flag that is false, an exit code other than 0."""
+    codes = (bytes(fields[name]) for name in plan["exit_code"])
+    return any(fields[name] == _FALSE for name in plan["went_well"]) or any(map(_IS_A_FAULT.fullmatch, codes))
+
+
+_FALSE = msgspec.Raw(b"false")
+_IS_A_FAULT = late(rb"-?0*[1-9][0-9]*")
 
 
 def damage_of(fields: Fields, flags: tuple[str, ...]) -> str | None:

@@ -67,7 +67,7 @@ class Shape(msgspec.Struct, frozen=True, gc=False, eq=False):
     def outcomes(self, group: Group) -> list[Outcome]:
         """The outcome that each of these records tells, if they are results."""
         plan = self.plan
-        if not (plan["status"] or plan["error"] or plan["failed"]):
+        if not any(plan[role] for role in ("status", "error", "failed", "went_well", "exit_code")):
             return [Outcome.RECORDED] * len(group.records)
         told = zip(group.records, group.texts(plan["status"]), group.payloads(plan["error"]), strict=True)
         return [_outcome(plan, fields, status.lower(), error) for fields, status, error in told]

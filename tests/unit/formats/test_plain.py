@@ -61,6 +61,17 @@ def test_a_model_line_that_names_a_tool_is_a_turn_and_its_call(tmp_path: Path) -
     assert [StepKind(k) for k in trace.kind] == [StepKind.MODEL, StepKind.TOOL_CALL, StepKind.TOOL_RESULT]
 
 
+def test_a_field_is_known_in_any_spelling(tmp_path: Path) -> None:
+    asked = {"type": "toolCall", "toolName": "delete_row", "toolCallId": "c1", "Parameters": {"id": 4}, "runId": "r"}
+    for spare in range(6):  # told one by one, and at once
+        told = [{"type": "user", "text": "x", "runId": "r"}] * spare
+        shown = {"type": "toolResult", "toolCallId": "c1", "Result": "gone", "runId": "r"}
+        (trace,) = load(log(tmp_path, *told, asked, shown, *told))
+        (call,) = trace.calls
+        assert (trace.id, call.tool, call.recorded_id) == ("r", "delete_row", "c1")
+        assert [value_of(one) for one in (call.arguments, call.result) if one is not None] == [{"id": 4}, "gone"]
+
+
 def test_a_trace_field_parts_the_log_into_runs(tmp_path: Path) -> None:
     path = log(
         tmp_path, {**CALL, "run_id": "a"}, {**CALL, "run_id": "b"}, {**RESULT, "run_id": "a"}, {**RESULT, "run_id": "b"}
@@ -361,6 +372,10 @@ def test_failures_and_denials_are_outcomes(tmp_path: Path) -> None:
     assert outcome(error="503") == "failed"
     assert outcome(result="no", status="denied") == "denied"
     assert outcome(result="x", is_error=True) == "failed"
+    assert outcome(result="x", isError=True) == "failed"
+    assert outcome(result="x", success=False) == outcome(result="x", ok=False) == "failed"
+    assert outcome(result="x", exit_code=2) == outcome(result="x", exitCode=-1) == "failed"
+    assert outcome(result="x", success=True, exit_code=0) == outcome(result="x", exit_code=None) == "recorded"
     assert outcome(result=None) == "absent"
 
 
