@@ -240,7 +240,10 @@ class DescriptionReader:
     def _opener(self, word: str, after: str) -> WordRule | None:
         """`Deletes old files`, `Uploads it to a bucket` at the start of a later sentence."""
         plain = self._plain_third.get(word) if after not in _COPULAS else None
-        return plain or (self._third.get(word) if after in _ITS_OBJECTS else None)
+        if plain is not None or after not in _ITS_OBJECTS:
+            return plain
+        rule = self._third.get(word)
+        return None if rule is None or rule.proof else rule
 
     def _told(self, word: str, before: Clause, after: str) -> WordRule | None:
         """`reading them clears the badge`: a subject of its own, and an object. What is said of a thing by a relative

@@ -61,6 +61,7 @@ WRITING_DESCRIPTIONS = [
     "Obtain a picture. Returns the path under which its content was saved.",
     "View the output of a terminal. Only what is new since the last call is returned.",
     "Get a file. It can only be downloaded once.",
+    "Read a conversation. A visit selects the row and may mark it as read.",
     "Get items. Обрабатывает и удаляет их.",
     "Obtiene la lista de usuarios y elimina los inactivos.",
     "Récupère la facture et envoie un rappel au client.",
