@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from forensics.core.late import late
 from forensics.rules.memory import keep
 from forensics.rules.words import (
+    TEXT_LIMIT,
     Hit,
     Lexicon,
     Phrases,
@@ -154,7 +155,8 @@ class DescriptionReader:
         vetoes: dict[str, Hit] = {}
         for veto in (*self._phrase_vetoes(lower, there), *self._stated(sentences)):
             vetoes.setdefault(veto.rule.id, veto)
-        asking = () if vetoes or not _is_legible(lower) else self._asking(sentences)
+        whole = len(text) <= TEXT_LIMIT  # what is said behind the limit might be anything
+        asking = self._asking(sentences) if whole and not vetoes and _is_legible(lower) else ()
         return (*vetoes.values(), *asking, *results)
 
     def _sentence(self, text: str) -> Sentence:
