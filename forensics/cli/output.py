@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forensics.core.sanitise import visible
+from forensics.errors import ReportError
 
 if TYPE_CHECKING:
     from forensics.cli.options import Settings
@@ -36,15 +37,19 @@ def write(data: bytes) -> None:
     """Write bytes to standard output at once, so that an interrupt leaves nothing half written.
 
     Where the reader has left (`forensics audit … | head -1`) the rest goes nowhere; the exit code stays the verdict's.
+    Raises ReportError where it can't be written otherwise: a full disk, or none was given (`>&-`).
     """
+    if sys.stdout is None:
+        raise ReportError("there is no standard output to write to", hint="it was closed before this program began")
     stream = sys.stdout.buffer
     try:
         stream.write(data)
         stream.flush()
     except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # where what is left of it goes at the end
         if error.errno not in _READER_LEFT:
-            raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            message = f"standard output can't be written: {error.strerror}"
+            raise ReportError(message, hint="nothing of it counts as written: make room, or write elsewhere") from None
 
 
 def note(text: str, settings: Settings | None = None) -> None:
@@ -58,7 +63,7 @@ def width() -> int:
     told = os.environ.get("COLUMNS", "")
     if told.isdecimal() and int(told):
         return max(NARROWEST, int(told))
-    if not sys.stdout.isatty():
+    if not is_terminal():
         return DEFAULT_WIDTH
     try:
         return max(NARROWEST, os.get_terminal_size(sys.stdout.fileno()).columns or DEFAULT_WIDTH)
@@ -72,4 +77,9 @@ def wants_colour() -> bool:
         return False
     if os.environ.get("FORCE_COLOR"):
         return True
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return is_terminal() and os.environ.get("TERM") != "dumb"
+
+
+def is_terminal() -> bool:
+    """Whether a person looks on."""
+    return sys.stdout is not None and sys.stdout.isatty()

@@ -6,6 +6,7 @@ compares it with the commands' own docstrings.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import sys
 from typing import Any, NoReturn
@@ -124,6 +125,8 @@ class Program(LazyGroup):
             sys.exit(_say_usage(error))
         except ForensicsError as error:
             sys.exit(_say_error(error))
+        except OSError as error:
+            sys.exit(_say_full(error) if error.errno in _FULL else _fault(error))
         except Exception as error:  # noqa: BLE001 - the last line of defence: never a bare traceback
             sys.exit(_fault(error))
         sys.exit(code or 0)
@@ -153,6 +156,14 @@ def _say_error(error: ForensicsError) -> int:
     if error.hint:
         click.echo(f"Hint: {quoted(error.hint)}", err=True)
     return UNTOLD if isinstance(error, _UNTOLD) else USAGE
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def _say_full(error: OSError) -> int:
+    click.echo(f"Error: it can't be written: {error.strerror}", err=True)
+    return USAGE
 
 
 def _fault(error: Exception) -> int:

@@ -63,4 +63,4 @@ def counted(settings: Settings) -> Iterator[Callable[[Told], None]]:
 
 
 def _is_seen(settings: Settings) -> bool:
-    return settings.detail >= 0 and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    return settings.detail >= 0 and sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"

@@ -250,3 +250,29 @@ def test_a_reader_that_leaves_ends_it_quietly_with_the_code_of_the_verdict() -> 
     os.close(writing)
     assert process.stderr == b""
     assert process.returncode == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+@pytest.mark.parametrize("said", [("audit", PAGER), ("audit", PAGER, "--format", "json"), ("--help",)])
+def test_a_full_disk_behind_standard_output_is_no_fault_of_ours(said: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        process = subprocess.run(_command(*said), stdout=full, stderr=subprocess.PIPE, check=False, text=True)
+    assert process.returncode == 2
+    assert "can't be written: No space left on device" in process.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell as POSIX has it")
+@pytest.mark.parametrize(
+    ("closed", "said", "code", "told"),
+    [
+        (">&-", ("audit", PAGER), 2, "there is no standard output to write to"),
+        ("<&-", ("inspect", "-"), 3, "there is no standard input to read"),
+        ("<&-", ("query", "nowhere", "-"), 2, "There is no standard input"),
+        ("2>&-", ("audit", PAGER), 1, ""),
+    ],
+)
+def test_what_was_closed_before_it_began_is_named(closed: str, said: tuple[str, ...], code: int, told: str) -> None:
+    process = subprocess.run(
+        ["sh", "-c", f'"$@" {closed}', "sh", *_command(*said)], capture_output=True, check=False, text=True
+    )
+    assert (process.returncode, told in process.stdout + process.stderr) == (code, True)

@@ -91,6 +91,8 @@ def _sql(sql: str | None, question: str | None) -> str:
     from forensics.corpus.questions import BY_NAME
 
     if question is None:
+        if sql == STDIN and sys.stdin is None:
+            raise click.UsageError("There is no standard input to read the question from.")
         return sys.stdin.read() if sql == STDIN else sql or ""
     if question not in BY_NAME:
         raise click.UsageError(f"There is no question {question!r}; one of: {', '.join(BY_NAME)}.")

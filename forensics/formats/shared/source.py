@@ -129,6 +129,8 @@ def open_source(where: str, name: str = "") -> Source:
     map ends a process by SIGBUS).
     """
     if where == STDIN:
+        if sys.stdin is None:
+            raise EvidenceError("there is no standard input to read", hint="it was closed before this program began")
         return _snapshot(sys.stdin.buffer, STDIN)
     if remote.is_url(where):
         with remote.opened(where) as stream:
