@@ -273,6 +273,6 @@ def test_a_full_disk_behind_standard_output_is_no_fault_of_ours(said: tuple[str,
 )
 def test_what_was_closed_before_it_began_is_named(closed: str, said: tuple[str, ...], code: int, told: str) -> None:
     process = subprocess.run(
-        ["sh", "-c", f'"$@" {closed}', "sh", *_command(*said)], capture_output=True, check=False, text=True
+        ["/bin/sh", "-c", f'"$@" {closed}', "sh", *_command(*said)], capture_output=True, check=False, text=True
     )
     assert (process.returncode, told in process.stdout + process.stderr) == (code, True)
