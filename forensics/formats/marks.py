@@ -63,6 +63,7 @@ MARKS: dict[str, frozenset[str]] = {
     "pi": frozenset({"type"}),
     "cline": frozenset({"sessionId"}),
     "gemini-cli": frozenset({"projectHash", "type"}),
+    "openhands": frozenset({"action", "observation", "history"}),
     "opencode": frozenset({"info", "messages", "part", "properties", "sessionID", "messageID"}),
     "google-adk": frozenset({"events"}),
 }

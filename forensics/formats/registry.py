@@ -48,6 +48,7 @@ SHIPPED: dict[str, str] = {
     "openai-chat": "forensics.formats.message_lists:OPENAI_CHAT",
     "openai-responses": "forensics.formats.message_lists:OPENAI_RESPONSES",
     "opencode": "forensics.formats.opencode",
+    "openhands": "forensics.formats.openhands",
     "otel-spans": "forensics.formats.span_list",
     "otlp": "forensics.formats.otlp",
     "pi": "forensics.formats.pi",

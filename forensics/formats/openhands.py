@@ -1,0 +1,110 @@
+"""What did an agent of OpenHands (before its SDK) do? The events of its conversation: a list, the history in the output
+of an evaluation or of its resolver, or one event a line.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forensics.core.build import Spot
+from forensics.errors import UnknownFormatError
+from forensics.formats.shared.document import find_document, note_cut
+from forensics.formats.shared.fields import Fields, fields_of, items_of, opens_with, text
+from forensics.formats.shared.json_lines import json_values
+from forensics.formats.shared.messages.telling import Finder
+from forensics.formats.shared.openhands_events import Conversation
+
+if TYPE_CHECKING:
+    from forensics.core.reading import EvidenceBuilder
+    from forensics.core.trace import Payload
+    from forensics.formats.shared.document import Document
+    from forensics.formats.shared.reader import Look
+    from forensics.formats.shared.source import Source
+
+NAME = "openhands"
+ABOUT = "OpenHands events (before its SDK): a list, the history in an evaluation's or the resolver's output, or lines"
+CARRIES = "calls, arguments, results, exit codes, refusals, thoughts, system prompt, tool schemas, times, tokens"
+LACKS = "prompts as they were sent; the calls of delegates apart from the agent's own"
+RERUN = "the prompts as they were sent, and the container that its tools ran in"
+RECORDS_CALLS = True
+SPANS_ARE_COMPLETE = False
+
+_EVENT = frozenset({"action", "observation"})
+_BESIDE = frozenset({"args", "content", "extras", "source"})
+_NAMES = ("instance_id", "conversation_id", "id")
+
+
+def sniff(look: Look) -> int:
+    """90 for events, and for a record with the history of some."""
+    if look.document is not None:
+        return 90 if _has_history(look.document) or _is_event(look.document) else 0
+    shown = look.items() if look.array is not None else look.lines
+    return 90 if any(_is_event(fields) or _has_history(fields) for fields in shown) else 0
+
+
+def _is_event(fields: Fields) -> bool:
+    """Whether it is an event: an action or an observation by its name, with what belongs to it."""
+    named = any(text(fields, name) for name in _EVENT)
+    return named and "role" not in fields and "type" not in fields and bool(_BESIDE & fields.keys())
+
+
+def _has_history(fields: Fields) -> bool:
+    listed = fields.get("history")
+    if listed is None or "trajectory" in fields or not opens_with(listed, b"["):
+        return False
+    return any(_is_event(fields_of(one)) for item in items_of(listed)[:2] for one in _one_or_pair(item))
+
+
+def _one_or_pair(item: Payload) -> list[Payload]:
+    """An event or, in older files, an action with its observation."""
+    return items_of(item) if opens_with(item, b"[") else [item]
+
+
+def read(source: Source, build: EvidenceBuilder) -> None:
+    """Tell the conversations. Raises UnknownFormatError for one event alone, CorruptEvidenceError where none can be
+    read.
+    """
+    document = find_document(source, build)
+    if document is not None:
+        _read_document(source, document, build)
+        note_cut(document, build)
+    else:
+        _read_lines(source, build)
+    if not build.counts.records:
+        raise source.holds_no("event of a conversation")
+
+
+def _read_document(source: Source, document: Document, build: EvidenceBuilder) -> None:
+    fields = {} if opens_with(document.body, b"[") else fields_of(document.body)
+    if fields and not _has_history(fields):
+        message = f"{source.name} is one event of an OpenHands conversation, and no run"
+        raise UnknownFormatError(message, hint="put the events of the conversation into one list", code="no_trace")
+    items, base = (items_of(fields["history"]), "/history") if fields else (items_of(document.body), "")
+    finder = Finder(source, build.places, document.start)
+    conversation = Conversation(build.trace(text(fields, *_NAMES) or "conversation"), build)
+    for at, item in enumerate(items):
+        place = finder.place(item)
+        spot = Spot(place if place >= 0 else document.spot.place, f"{base}/{at}")
+        _tell(conversation, item, spot, document.taint_of(item))
+
+
+def _read_lines(source: Source, build: EvidenceBuilder) -> None:
+    """A line is an event of the one conversation, or a record with the history of its own."""
+    loose: Conversation | None = None
+    for value, spot, tainted in json_values(source, build):
+        fields = fields_of(value)
+        if "history" not in fields:
+            loose = loose or Conversation(build.trace("conversation"), build)
+            _tell(loose, value, spot, tainted)
+            continue
+        name = text(fields, *_NAMES) or f"conversation-{build.counts.lines - 1}"
+        conversation = Conversation(build.trace(name), build)
+        for at, item in enumerate(items_of(fields["history"])):
+            _tell(conversation, item, spot.down(f"/history/{at}"), tainted)
+
+
+def _tell(conversation: Conversation, item: Payload, spot: Spot, tainted: str | None) -> None:
+    conversation.build.counts.records += 1
+    pair = opens_with(item, b"[")
+    for at, one in enumerate(_one_or_pair(item)):
+        conversation.event(fields_of(one), spot.down(f"/{at}") if pair else spot, tainted)
