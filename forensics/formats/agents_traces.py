@@ -28,7 +28,7 @@ from forensics.formats.shared.fields import (
 )
 from forensics.formats.shared.json_lines import json_lines
 from forensics.formats.shared.span_walk import walk_spans
-from forensics.formats.shared.spans import Span
+from forensics.formats.shared.spans import Span, shaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -193,6 +193,7 @@ def _span(fields: Fields, spot: Spot, tainted: str | None) -> Span:
     for name, payload, pointer in _attributes(kind, inner):
         attributes[name] = payload
         slots.append(pointer)
+    shape, values = shaped(attributes, slots)
     return Span(
         trace=text(fields, "trace_id"),
         id=text(fields, "id"),
@@ -203,11 +204,11 @@ def _span(fields: Fields, spot: Spot, tainted: str | None) -> Span:
         kind=0,
         failed=error is not None,
         status_message=_message(error),
-        attributes=attributes,
+        shape=shape,
+        values=values,
         events=(),
         place=spot.place,
         pointer=spot.pointer,
-        slots=tuple(slots),
         tainted=tainted,
     )
 

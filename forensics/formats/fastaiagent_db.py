@@ -17,7 +17,7 @@ from forensics.errors import UnknownFormatError, UnsupportedVersionError
 from forensics.formats.shared.fields import fields_of, items_of, object_in, text
 from forensics.formats.shared.span_names import WANTED
 from forensics.formats.shared.span_walk import walk_spans
-from forensics.formats.shared.spans import Event, Span, say_lost_time
+from forensics.formats.shared.spans import Event, Span, say_lost_time, shaped
 from forensics.formats.shared.sqlite_log import cell_bytes, columns_of
 from forensics.formats.shared.sqlite_rows import Row, TableRows, damaged, database_of
 
@@ -111,11 +111,10 @@ class _SpanRows:
             0,
             status.upper() == b"ERROR",
             None,
-            told,
+            *shaped(told, ("attributes",) * len(told)),
             tuple(_events(events)) if events not in (b"", b"[]") else (),
             place,
             "",
-            ("attributes",) * len(told),
             tainted=tainted,
         )
 

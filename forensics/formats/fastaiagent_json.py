@@ -13,7 +13,7 @@ from forensics.formats.shared.document import note_cut, open_document
 from forensics.formats.shared.fields import Fields, fields_of, items_in, object_in, present, text
 from forensics.formats.shared.span_names import WANTED
 from forensics.formats.shared.span_walk import walk_spans
-from forensics.formats.shared.spans import Attributes, Event, Span, say_lost_time
+from forensics.formats.shared.spans import Attributes, Event, Span, say_lost_time, shaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,11 +76,10 @@ def _span(told: Fields, trace: str, spot: Spot, tainted: str | None, build: Evid
         0,
         text(told, "status").upper() == "ERROR",
         None,
-        attributes,
+        *shaped(attributes, slots),
         tuple(_events(told, spot.pointer)),
         spot.place,
         spot.pointer,
-        slots,
         tainted=tainted,
     )
 

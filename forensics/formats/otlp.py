@@ -35,6 +35,7 @@ from forensics.formats.shared.spans import (
     hex_id,
     nanoseconds,
     say_lost_time,
+    shaped,
 )
 
 if TYPE_CHECKING:
@@ -195,7 +196,6 @@ class _OtlpReader:
         self._ids: dict[str, str] = {}
         self._shared: dict[str, str] = {}
         self._values: dict[bytes, Payload] = {}
-        self._slots: dict[tuple[int | str, ...], tuple[int | str, ...]] = {}
         self._other_names = OtherNames()
         self._columns = SpanColumns(self._other_names, says_more, kind_of)
         self._beside: dict[str, list[Spot]] = {}
@@ -371,23 +371,16 @@ class _OtlpReader:
                 _kind(span.kind),
                 _has_failed(status),
                 _message(status),
-                attributes,
+                *shaped(attributes, slots, foreign),
                 events,
                 place,
                 self._shared.setdefault(pointer, pointer),
-                self._shared_slots(slots),
-                foreign,
                 service,
                 twice or tainted,
                 _lost(span) if span.dropped_attributes_count or span.dropped_events_count else "",
                 spread,
             )
         )
-
-    def _shared_slots(self, slots: list[int | str]) -> tuple[int | str, ...]:
-        """Most spans of one kind have their attributes in the same places."""
-        told = tuple(slots)
-        return self._slots.setdefault(told, told)
 
     def _attributes(
         self, told: Iterable[KeyValue], place: int, pointer: str

@@ -5,7 +5,8 @@ same names are read alike, so that this is asked once for all of them.
 from __future__ import annotations
 
 from functools import partial
-from operator import attrgetter, itemgetter
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,12 +16,13 @@ from forensics.formats.shared.asked import Asked
 from forensics.formats.shared.dialects import MARKS
 from forensics.formats.shared.request_outline import are_plain
 from forensics.formats.shared.span_names import SHARED, WANTED, OtherNames
+from forensics.formats.shared.spans import Shape, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from forensics.core.trace import Payload
-    from forensics.formats.shared.told_spans import Holder, ToldAttribute
+    from forensics.formats.shared.told_spans import ToldAttribute
 
 Names = tuple[str, ...]
 
@@ -31,19 +33,17 @@ _TEXT = "stringValue"
 _WITHIN = 3  # levels of a span around a value
 
 _any_value = msgspec.json.Decoder(AnyValue).decode
+_ONE = frozenset({1})
 _key, _value = attrgetter("key"), attrgetter("value")
 _KINDS = frozenset(field.encode_name for field in msgspec.structs.fields(AnyValue))
 
 
 class AttributeShape(msgspec.Struct, frozen=True, gc=False):
-    """The names that are read, where each stands in the list of attributes, which of them often have the same value,
-    and a vocabulary that is not read.
-    """
+    """The shape of attributes, of which `read` are read, and `shared` often have the same value."""
 
-    names: Names
-    slots: tuple[int, ...]
+    shape: Shape
+    read: frozenset[int]
     shared: frozenset[int]
-    foreign: str
 
 
 def names_of(told: Sequence[ToldAttribute]) -> Names:
@@ -79,51 +79,35 @@ class AttributeShapes:
         if len(set(names)) < len(names) or not MARKS.isdisjoint(names) or any(other.family for other in others):
             return None
         shared = frozenset(slot for slot, name in zip(slots, names, strict=True) if name in SHARED)
-        return AttributeShape(names, slots, shared, others[0].vocabulary if others else "")
+        return AttributeShape(shape_of(names, slots, others[0].vocabulary if others else ""), frozenset(slots), shared)
 
-    def values(self, shape: AttributeShape, told: Sequence[Sequence[ToldAttribute]]) -> list[dict[str, Payload]] | None:
-        """What the attributes of some spans hold as plain JSON, by the names that are read; None where one of any name
-        holds nothing, several things, or says something in two ways.
+    def values(
+        self, shape: AttributeShape, told: Sequence[Sequence[ToldAttribute]]
+    ) -> Sequence[tuple[Payload, ...]] | None:
+        """What the attributes of some spans hold as plain JSON, those that are read; None where one holds nothing,
+        several things or another thing than the others of its name, or says something in two ways.
         """
-        columns: list[Sequence[Payload]] = []
-        read = frozenset(shape.slots)
-        for slot, column in enumerate(zip(*told, strict=True)):
-            values = self._column(list(map(_value, column)))
-            if values is None:
-                return None
-            if slot in read:
-                columns.append(self._once(values) if slot in shape.shared else values)
-        if not columns:
-            return [{} for _ in told]
-        return [dict(zip(shape.names, row, strict=True)) for row in zip(*columns, strict=True)]
-
-    def _column(self, held: list[Holder]) -> list[Payload] | None:
-        """What these hold as plain JSON, if each holds one thing, and says that in one way."""
-        if set(map(len, held)) != {1}:
+        width, held = len(told[0]), list(map(_value, chain.from_iterable(told)))
+        kinds = list(chain.from_iterable(held))
+        own = kinds[:width]
+        if not _ONE.issuperset(map(len, held)) or kinds != own * len(told) or not _KINDS.issuperset(own):
             return None
-        kind = next(iter(held[0]))
-        try:
-            values = list(map(itemgetter(kind), held))
-        except KeyError:
-            return self._mixed(held)
-        return self._of_kind(kind, values)
-
-    def _of_kind(self, kind: str, values: list[Payload]) -> list[Payload] | None:
-        if kind == _TEXT:
-            return values if _are_texts(values) else None
-        if kind not in _KINDS:
+        values = list(map(dict.__getitem__, held, kinds))
+        texts = [values[slot::width] for slot, kind in enumerate(own) if kind == _TEXT]
+        if not _are_texts(texts):
             return None
-        told = [self._others[kind][bytes(value)] for value in values]
-        return [one for one in told if one is not None] if None not in told else None
+        columns = [self._column(shape, slot, kind, values[slot::width]) for slot, kind in enumerate(own)]
+        if None in columns:
+            return None
+        read = [column for slot, column in enumerate(columns) if slot in shape.read and column is not None]
+        return list(zip(*read, strict=True)) if read else [()] * len(told)
 
-    def _mixed(self, held: list[Holder]) -> list[Payload] | None:
-        found: list[Payload] = []
-        for ((kind, value),) in map(dict.items, held):
-            told = self._of_kind(kind, [value])
-            if told is None:
-                return None
-            found += told
-        return found
+    def _column(self, shape: AttributeShape, slot: int, kind: str, values: list[Payload]) -> list[Payload] | None:
+        """What the attributes in one slot hold, of which all are of one kind."""
+        if kind != _TEXT:
+            told = list(map(self._others[kind].__getitem__, map(bytes, values)))
+            return None if None in told else [one for one in told if one is not None]
+        return self._once(values) if slot in shape.shared else values
 
     def _once(self, values: list[Payload]) -> list[Payload]:
         """The same values, a short one as it was met first."""
@@ -139,6 +123,6 @@ def _plain_of(kind: str, value: bytes) -> Payload | None:
     return plain(_any_value(told)) if are_plain([msgspec.Raw(told)], _WITHIN) else None
 
 
-def _are_texts(payloads: list[Payload]) -> bool:
-    """Whether each of these payloads, which stand on one line, is a text."""
-    return b"\n".join([b"", *payloads]).count(b'\n"') == len(payloads)
+def _are_texts(columns: list[list[Payload]]) -> bool:
+    """Whether each of these payloads, which stand on one line, is a text: nothing else ends with a quote."""
+    return b"\n".join([*chain.from_iterable(columns), b""]).count(b'"\n') == sum(map(len, columns))

@@ -23,7 +23,7 @@ from forensics.formats.shared.fields import (
     text,
 )
 from forensics.formats.shared.messages.conversation import LISTS
-from forensics.formats.shared.spans import Event, Span, hex_id, nanoseconds
+from forensics.formats.shared.spans import Event, Span, hex_id, nanoseconds, shaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,11 +80,10 @@ def span_of(fields: Fields, trace: str, place: int, pointer: str, *, leaf: bool)
         0,
         code.endswith("ERROR"),
         message if message is not None and bytes(message) != b'""' else None,
-        told.attributes,
+        *shaped(told.attributes, told.slots),
         tuple(_events(fields, pointer)),
         place,
         pointer,
-        tuple(told.slots),
     ), told.unread
 
 

@@ -16,7 +16,7 @@ from forensics.core.trace import Payload
 from forensics.formats.shared.dialects import Told, translate
 from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, json_inside, opens_with, present, text
 from forensics.formats.shared.flattened import Flat
-from forensics.formats.shared.spans import Attributes, Span
+from forensics.formats.shared.spans import Attributes, Span, shaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,12 +76,10 @@ def span_of(record: Record) -> Span:
         0,
         failure is not None,
         failure,
-        record.attributes,
+        *shaped(record.attributes, record.slots, record.foreign),
         (),
         record.spot.place,
         record.spot.pointer,
-        tuple(record.slots),
-        record.foreign,
         record.service,
         record.tainted,
         spread=told.spread,

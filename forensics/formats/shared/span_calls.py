@@ -45,7 +45,7 @@ def tool_execution(spans: Sequence[Span], server: str, boundary: Boundary, *, co
     if redacted:
         result = None
     failure = failure_of(span)
-    recorded_id = next((s.text(names.TOOL_CALL_ID) for s in spans if names.TOOL_CALL_ID[0] in s.attributes), "")
+    recorded_id = next((s.text(names.TOOL_CALL_ID) for s in spans if names.TOOL_CALL_ID[0] in s.names), "")
     return Execution(
         tool,
         args_spot,
@@ -79,7 +79,7 @@ def _taint(spans: Sequence[Span]) -> str | None:
 
 def _is_one_dialect(spans: Sequence[Span], tool: str) -> bool:
     """Whether one span in one dialect is all that there is, and nothing to compare."""
-    return len(spans) == 1 and _OLDER.isdisjoint(spans[0].attributes) and spans[0].name == f"execute_tool {tool}"
+    return len(spans) == 1 and _OLDER.isdisjoint(spans[0].names) and spans[0].name == f"execute_tool {tool}"
 
 
 def _disputes(spans: Sequence[Span], tool: str, *, complete: bool) -> Iterator[str]:
@@ -124,7 +124,7 @@ def _disputes_with_status(span: Span) -> Iterator[str]:
 
 
 def _names(span: Span) -> Iterator[str]:
-    yield from (text_of(span.attributes[name]) for name in names.TOOL_NAME if name in span.attributes)
+    yield from (text_of(told) for name in names.TOOL_NAME if (told := span.value(name)) is not None)
     if span.name.startswith(_NAMED_AFTER_TOOL):
         yield named_tool(span.name)
 
@@ -135,8 +135,8 @@ _NAMED_AFTER_TOOL = ("execute_tool ", "tool.")
 
 def _all_told(spans: Sequence[Span], table: tuple[str, ...]) -> list[Payload]:
     """Each value under one of these names that is not redacted, in order."""
-    told = (span.attributes[name] for span in spans for name in table if name in span.attributes)
-    return [payload for payload in told if result_damage(payload) is None]
+    told = (span.value(name) for span in spans for name in table)
+    return [payload for payload in told if payload is not None and result_damage(payload) is None]
 
 
 def _told(spans: Sequence[Span], table: tuple[str, ...]) -> tuple[Payload | None, Spot]:
@@ -176,7 +176,7 @@ def other_execution(span: Span, role: Role, server: str) -> tuple[Execution, tup
 
 def failure_of(span: Span) -> Payload | None:
     """The text of a failure, or None: the tool's words, else the status message, the exception, the error's type."""
-    if not span.failed and _TROUBLE.isdisjoint(span.attributes):
+    if not span.failed and _TROUBLE.isdisjoint(span.names):
         return None
     told = span.payload(names.TOOL_ERROR)
     if told is not None:
@@ -205,7 +205,7 @@ def is_pause(span: Span) -> bool:
 
 
 def _status(span: Span, failure: Payload | None, result: Payload | None) -> str:
-    if failure is None and not span.events and _SAYS_HOW.isdisjoint(span.attributes):
+    if failure is None and not span.events and _SAYS_HOW.isdisjoint(span.names):
         return ""
     if is_pause(span):
         return "pending"

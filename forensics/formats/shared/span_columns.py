@@ -5,7 +5,7 @@ column by column.
 from __future__ import annotations
 
 from functools import partial
-from itertools import chain, compress, repeat
+from itertools import compress, repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ Rows = dict[int, ToldSpan]
 _WITHIN = 1  # level of a span around a member
 _BESIDE = {field.name: field.encode_name for field in msgspec.structs.fields(ToldSpan) if field.type == Part}
 """Members that may say more of a span than its columns do, and how the standard spells them."""
+_beside = attrgetter(*_BESIDE)
 
 
 class Stand(msgspec.Struct, frozen=True, gc=False):
@@ -80,9 +81,12 @@ class SpanColumns:
 
     def _alike(self, told: Rows) -> Iterator[tuple[AttributeShape, Rows]]:
         """Those of these spans of which no member says more, by the shape of their attributes."""
-        if not are_hex_ids(_ids(told.values())):
+        if not told or not are_hex_ids(_ids(told.values())):
             return
-        odd = set(chain.from_iterable(self._saying_more(told, member) for member in _BESIDE))
+        columns = map(list, zip(*map(_beside, told.values()), strict=True))
+        odd = {
+            row for member, column in zip(_BESIDE, columns, strict=True) for row in self._odd_in(told, member, column)
+        }
         alike: dict[tuple[str, ...], Rows] = {}
         for row, span in told.items():
             if row not in odd:
@@ -92,10 +96,12 @@ class SpanColumns:
             if shape is not None:
                 yield shape, some
 
-    def _saying_more(self, told: Rows, member: str) -> Iterator[int]:
-        """Those of these spans of which that member says more."""
-        values = _values(told.values(), member)
-        return compress(told, map(self._odd[member].__getitem__, values)) if any(values) else iter(())
+    def _odd_in(self, told: Rows, member: str, column: list[Part]) -> Iterator[int]:
+        """Those of these spans of which that member, which is told of each, says more."""
+        if column.count(UNSET) == len(column):
+            return iter(())
+        values, is_odd = _bytes_of(column), self._odd[member].__getitem__
+        return compress(told, map(is_odd, values)) if any(map(is_odd, set(values))) else iter(())
 
     def _spans(self, shape: AttributeShape, alike: Rows, at: Stand) -> Iterator[Span]:
         """Spans whose attributes have that shape; none where one of them holds what is not to be told so."""
@@ -113,15 +119,14 @@ class SpanColumns:
             self._kept([one.name or "" for one in told]),
             began,
             ended,
-            map(self._kinds.__getitem__, _values(told, "kind")),
+            map(self._kinds.__getitem__, _bytes_of([one.kind for one in told])),
             repeat(False),  # noqa: FBT003 - they ended well, of which nothing is said
             repeat(None),
+            repeat(shape.shape),
             values,
             repeat(()),
             repeat(at.place),
             map(self._pointers_below(at.above, at.first + max(alike)).__getitem__, map(at.first.__add__, alike)),
-            repeat(shape.slots),
-            repeat(shape.foreign),
             repeat(at.service),
         )
 
@@ -142,9 +147,9 @@ def _ids(told: Iterable[ToldSpan]) -> list[str]:
     return [*(one.trace_id for one in told), *(one.span_id for one in told), *parents]
 
 
-def _values(told: Iterable[ToldSpan], member: str) -> list[bytes]:
-    """That member of each of these spans; b"" where it is not there."""
-    return [b"" if value is UNSET else bytes(value) for value in map(attrgetter(member), told)]
+def _bytes_of(values: list[Part]) -> list[bytes]:
+    """The bytes of each; b"" of one that is not there."""
+    return [b"" if value is UNSET else bytes(value) for value in values]
 
 
 def _is_odd(says_more: Callable[[str, bytes], bool], member: str, value: bytes) -> bool:

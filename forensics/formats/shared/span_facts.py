@@ -28,10 +28,10 @@ class FactReader:
 
     def read(self, span: Span, server: str) -> None:
         """Note the tools that a span lists: each distinct list once."""
-        if _LISTS.isdisjoint(span.attributes):
+        if _LISTS.isdisjoint(span.names):
             return
         for name in names.TOOL_LISTS:
-            payload = span.attributes.get(name)
+            payload = span.value(name)
             if payload is None or (server, bytes(payload)) in self._seen:
                 continue
             self._seen.add((server, bytes(payload)))

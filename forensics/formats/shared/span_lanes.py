@@ -80,7 +80,7 @@ class Scopes:
     def _named(self, row: int) -> str:
         """The agent that a span without an agent span names, else the one that the spans beside it name."""
         span = self._cast.spans[row]
-        if not _NAMED.isdisjoint(span.attributes):
+        if not _NAMED.isdisjoint(span.names):
             return span.text(names.AGENT_NAME)
         return self._lost_agents.get(row, "")
 

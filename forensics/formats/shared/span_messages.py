@@ -79,7 +79,7 @@ class MessageReader:
         """What the model was shown, or None where it was not captured. `whole_request` says that the input of the span
         is a request to a model.
         """
-        if not span.events and _SHOWN.isdisjoint(span.attributes):
+        if not span.events and _SHOWN.isdisjoint(span.names):
             return None
         self._reading = span
         found = span.get(names.PROMPT)
@@ -117,18 +117,18 @@ class MessageReader:
 
     def _compared(self, span: Span, said: Said | None, told: str) -> Said | None:
         """What one vocabulary of a span says of the answer must be what the next one says."""
-        others = [name for name in names.ANSWER if name != told and name in span.attributes]
+        others = [name for name in names.ANSWER if name != told and name in span.names]
         for name in others:
-            other = self._listed(span, name, span.attributes[name], "assistant")
+            other = self.listed(span, (name,), "assistant")
             if said is not None and other is not None and _asked(said) != _asked(other):
                 message = f"the model's answer asks for other calls under {told} than under {name}"
                 return msgspec.structs.replace(said, disputed=message)
         return said
 
-    def listed(self, span: Span, table: tuple[str, ...]) -> Said | None:
-        """The list of messages that one of these attributes holds."""
+    def listed(self, span: Span, table: tuple[str, ...], role: str = "user") -> Said | None:
+        """The list of messages that one of these attributes holds, a text without a role as said by that one."""
         found = span.get(table)
-        return None if found is None else self._listed(span, *found, "user")
+        return None if found is None else self._listed(span, *found, role)
 
     def _listed(self, span: Span, name: str, payload: Payload, role: str) -> Said | None:
         """The messages of an attribute; None where it was replaced by a mark of redaction."""
@@ -278,7 +278,9 @@ def plain_answers(spans: list[Span]) -> list[Said | None]:
     at = [number for number, span in enumerate(spans) if _is_told_once(span)]
     for start in range(0, len(at), _TOGETHER):
         some = at[start : start + _TOGETHER]
-        for number, text in zip(some, texts_of_all([spans[one].attributes[_USUAL] for one in some]), strict=True):
+        for number, text in zip(
+            some, texts_of_all([spans[one].values[spans[one].shape.numbers[_USUAL]] for one in some]), strict=True
+        ):
             answer = _answer_as_it_should_be(text)
             if answer is not None:
                 found[number] = Said((answer,), intern(spans[number].where(_USUAL)))
@@ -287,9 +289,8 @@ def plain_answers(spans: list[Span]) -> list[Said | None]:
 
 def _is_told_once(span: Span) -> bool:
     """Whether the usual attribute is the only one of an answer, and longer than a mark of redaction."""
-    attributes = span.attributes
-    payload = attributes.get(_USUAL)
-    return payload is not None and len(payload) > LONGEST_MARK and attributes.keys().isdisjoint(names.ANSWER[1:])
+    payload = span.value(_USUAL)
+    return payload is not None and len(payload) > LONGEST_MARK and span.names.keys().isdisjoint(names.ANSWER[1:])
 
 
 def _answer_as_it_should_be(body: bytes | str | Payload) -> Message | None:

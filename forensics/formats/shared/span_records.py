@@ -23,7 +23,7 @@ from forensics.formats.shared.dialects import MARKS, Told, translate
 from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, opens_with, present, text
 from forensics.formats.shared.flattened import Flat
 from forensics.formats.shared.span_names import FAMILIES, SERVICE, WANTED, OtherNames
-from forensics.formats.shared.spans import Attributes, Event, Span, Spread, hex_id, say_lost_time
+from forensics.formats.shared.spans import Attributes, Event, Span, Spread, hex_id, say_lost_time, shaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -103,12 +103,10 @@ class SpanRecords:
             _kind(fields, kinds, javascript="spanContext" in fields or "_spanContext" in fields),
             _failed(fields),
             _status_message(fields),
-            attributes,
+            *shaped(attributes, slots, foreign),
             happened,
             spot.place,
             spot.pointer,
-            tuple(slots),
-            foreign,
             service or _service(fields),
             twice or tainted,
             _lost(fields),

@@ -31,8 +31,8 @@ OUTSIDE = _BY_CLIENT | {Role.RETRIEVER, Role.MEMORY, Role.REMOTE_AGENT}
 
 def role_of(span: Span) -> Role:
     """By its operation, its runner, else by the attributes that it carries."""
-    attributes = span.attributes
-    operation = attributes.get("gen_ai.operation.name")
+    attributes = span.names
+    operation = span.value("gen_ai.operation.name")
     if operation is not None:
         role = _OPERATIONS.get(bytes(operation)) or names.ROLE_OF_OPERATION.get(text_of(operation).strip().lower())
         if role is not None:
@@ -55,7 +55,7 @@ def role_of(span: Span) -> Role:
 def _told_kind(span: Span) -> Role | None:
     """The kind that another vocabulary tells by a word of its own."""
     for name, roles in names.ROLE_OF_KIND.items():
-        told = span.attributes.get(name)
+        told = span.value(name)
         role = None if told is None else roles.get(text_of(told).strip().lower())
         if role is Role.TOOL and span.name.lower().startswith(names.HANDOFF_HEADS) and span.get(_TOLD_TOOL) is None:
             return Role.HANDOFF
@@ -79,9 +79,9 @@ def _client_role(span: Span, unknown_operation: bool) -> Role:  # noqa: FBT001 -
     """What leaves the agent by any sign, and what is not understood. What was served or consumed came from outside."""
     inbound = span.kind in _INBOUND or (span.kind not in _OUTBOUND and span.get(names.HTTP_SERVED) is not None)
     role = _carried(span, names.ROLE_OF_CLIENT) if not inbound else None
-    if role is not None and not (span.foreign and role in _AFTER_FOREIGN):
+    if role is not None and not (span.shape.foreign and role in _AFTER_FOREIGN):
         return role
-    if span.foreign or unknown_operation:
+    if span.shape.foreign or unknown_operation:
         return Role.FOREIGN
     if span.name.startswith(names.TOOL_HEADS):
         return Role.TOOL
@@ -89,7 +89,7 @@ def _client_role(span: Span, unknown_operation: bool) -> Role:  # noqa: FBT001 -
 
 
 def _carried(span: Span, table: tuple[tuple[tuple[str, ...], Role], ...]) -> Role | None:
-    return next((role for carried, role in table if any(name in span.attributes for name in carried)), None)
+    return next((role for carried, role in table if any(name in span.names for name in carried)), None)
 
 
 _AFTER_FOREIGN = frozenset({Role.HTTP, Role.REMOTE})

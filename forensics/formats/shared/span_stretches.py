@@ -18,7 +18,7 @@ from forensics.core.trace import NOWHERE, Boundary, Outcome, Payload, StepKind
 from forensics.formats.shared import span_names as names
 from forensics.formats.shared.span_messages import Said
 from forensics.formats.shared.span_names import Role
-from forensics.formats.shared.spans import Span, below
+from forensics.formats.shared.spans import Span, below, column
 from forensics.formats.shared.wholeness import damaged_arguments, damaged_results
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from forensics.core.messages import Message
     from forensics.formats.shared.span_roles import Cast
-    from forensics.formats.shared.spans import Attributes
 
 _MORE_OF_A_TURN = frozenset({*names.TOOL_LISTS, "error.type", *names.TOOL_ERROR})
 _MORE_OF_A_TOOL = frozenset({
@@ -72,13 +71,12 @@ class UsualSpans:
     def among(self, rows: Iterable[int]) -> dict[int, Turn | Tool]:
         """Those of these rows that are usual."""
         cast, spans = self._cast, self._cast.spans
-        shapes: dict[tuple[Role, tuple[str, ...], tuple[int | str, ...]], list[int]] = {}
+        shapes: dict[tuple[Role, int], list[int]] = {}
         for row in rows:
             if self._may_be(row):
-                span = spans[row]
-                shapes.setdefault((cast.roles[row], tuple(span.attributes), span.slots), []).append(row)
+                shapes.setdefault((cast.roles[row], id(spans[row].shape)), []).append(row)
         found: dict[int, Turn | Tool] = {}
-        for (role, _, _), alike in shapes.items():
+        for (role, _), alike in shapes.items():
             found.update(self._turns(alike) if role is Role.MODEL else self._tools(alike))
         return found
 
@@ -87,31 +85,30 @@ class UsualSpans:
         cast, role = self._cast, self._cast.roles[row]
         if role is Role.MODEL:
             return row in cast.answers and row not in cast.prompts and row not in self._apart
-        return role is Role.TOOL and _RETURNED in cast.spans[row].attributes and row not in self._apart
+        return role is Role.TOOL and _RETURNED in cast.spans[row].names and row not in self._apart
 
     def _turns(self, rows: list[int]) -> dict[int, Turn | Tool]:
         cast = self._cast
-        keys = cast.spans[rows[0]].attributes.keys()
+        spans = [cast.spans[row] for row in rows]
+        keys = spans[0].names.keys()
         if not keys.isdisjoint(_MORE_OF_A_TURN):
             return {}
-        attributes = [cast.spans[row].attributes for row in rows]
-        models = _text(attributes, _first(names.MODEL, keys))
-        finish = _payloads(attributes, _first(names.FINISH, keys))
-        told = zip(rows, models, finish, strict=True)
-        turns = ((row, Turn(cast.spans[row], cast.answers[row], model, ended)) for row, model, ended in told)
+        models = _text(spans, _first(names.MODEL, keys))
+        finish = _payloads(spans, _first(names.FINISH, keys))
+        told = zip(rows, spans, models, finish, strict=True)
+        turns = ((row, Turn(span, cast.answers[row], model, ended)) for row, span, model, ended in told)
         return {row: turn for row, turn in turns if _says_no_more(turn.span) and _is_plain(turn.said)}
 
     def _tools(self, rows: list[int]) -> dict[int, Turn | Tool]:
         spans = [self._cast.spans[row] for row in rows]
-        keys = spans[0].attributes.keys()
+        keys = spans[0].names.keys()
         if not (keys >= _OF_A_TOOL and keys.isdisjoint(_MORE_OF_A_TOOL)):
             return {}
-        attributes = [span.attributes for span in spans]
-        arguments = _payloads(attributes, _first(_GIVEN, keys))
-        results = [one[_RETURNED] for one in attributes]
+        arguments = _payloads(spans, _first(_GIVEN, keys))
+        results = column(spans, _RETURNED)
         odd = {*damaged_arguments(arguments), *damaged_results(results)}
         under, at = _place(spans[0], _first(_GIVEN, keys)), _place(spans[0], _RETURNED)
-        told = zip(rows, spans, _text(attributes, _TOOL), _text(attributes, _CALL), arguments, results, strict=True)
+        told = zip(rows, spans, _text(spans, _TOOL), _text(spans, _CALL), arguments, results, strict=True)
         tools = (
             (row, Tool(span, tool, recorded_id, given, result, span.pointer + under, span.pointer + at))
             for number, (row, span, tool, recorded_id, given, result) in enumerate(told)
@@ -127,7 +124,7 @@ _OF_A_TOOL = frozenset({_TOOL, _CALL, _RETURNED})
 
 def _place(span: Span, name: str) -> str:
     """Where that attribute stands below its span."""
-    return below(span.slots[list(span.attributes).index(name)], name) if name else ""
+    return below(span.shape.slots[span.names[name]], name) if name else ""
 
 
 def _is_named(tool: Tool) -> bool:
@@ -139,15 +136,13 @@ def _first(table: tuple[str, ...], keys: Iterable[str]) -> str:
     return next((name for name in table if name in keys), "")
 
 
-def _payloads(attributes: list[Attributes], name: str) -> Sequence[Payload | None]:
-    return [one[name] for one in attributes] if name else [None] * len(attributes)
+def _payloads(spans: list[Span], name: str) -> Sequence[Payload | None]:
+    return column(spans, name) if name else [None] * len(spans)
 
 
-def _text(attributes: list[Attributes], name: str) -> list[str]:
+def _text(spans: list[Span], name: str) -> list[str]:
     """The text of that attribute of each; "" where none is named."""
-    if not name:
-        return [""] * len(attributes)
-    return texts_of_all([one[name] for one in attributes])
+    return texts_of_all(column(spans, name)) if name else [""] * len(spans)
 
 
 def _says_no_more(span: Span) -> bool:
@@ -168,7 +163,7 @@ def _is_plain(said: Said) -> bool:
 
 def _said_of(span: Span) -> tuple[bytes, bytes]:
     """How a span describes its tool, and the class that it declares."""
-    if _ABOUT_A_TOOL.isdisjoint(span.attributes):
+    if _ABOUT_A_TOOL.isdisjoint(span.names):
         return b"", b""
     described, declared = span.payload(names.TOOL_DESCRIPTION), span.payload(names.REPLAY_CLASS)
     return bytes(described or b""), bytes(declared or b"")

@@ -53,7 +53,11 @@ def distinct(spans: Iterable[Span], builder: TraceBuilder, build: EvidenceBuilde
 def _says_the_same(one: Span, other: Span) -> bool:
     if any(getattr(one, field) != getattr(other, field) for field in _IDENTITY):
         return False
-    return {k: bytes(v) for k, v in one.attributes.items()} == {k: bytes(v) for k, v in other.attributes.items()}
+    return _attributes(one) == _attributes(other)
+
+
+def _attributes(span: Span) -> dict[str, bytes]:
+    return dict(zip(span.names, map(bytes, span.values), strict=True))
 
 
 _IDENTITY = ("name", "parent", "start", "end", "failed")

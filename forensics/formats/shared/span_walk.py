@@ -97,7 +97,7 @@ class TraceWalk:
         self.cast = cast(tree, self.messages)
         self.spans = self.cast.spans
         self.complete = self.builder.spans_are_complete and any(
-            not names.PAYLOADS.isdisjoint(span.attributes) for span in self.spans
+            not names.PAYLOADS.isdisjoint(span.names) for span in self.spans
         )
         self.scopes = Scopes(self.cast, self.builder)
         self.facts = FactReader(self.builder.trace)
@@ -358,7 +358,7 @@ class TraceWalk:
 
     def _rewrites(self, row: int) -> bool:
         """Whether something may change the texts of an agent on their way: a middleware, or a guardrail that acted."""
-        if row == NO_PARENT or names.MIDDLEWARE[0] in self.spans[row].attributes:
+        if row == NO_PARENT or names.MIDDLEWARE[0] in self.spans[row].names:
             return True
         acted = self.cast.of_agent(Role.GUARDRAIL, row)
         return any(self.spans[r].text(names.GUARDRAIL_ACTION).lower() not in names.LEFT_AS_IT_WAS for r in acted)
@@ -520,7 +520,7 @@ class TraceWalk:
     def _boundary(self, row: int) -> Boundary:
         if row in self.around_agents:
             return Boundary.SUB_AGENT
-        origin = self.spans[row].attributes.get(names.TOOL_ORIGIN[0])
+        origin = self.spans[row].value(names.TOOL_ORIGIN[0])
         return Boundary.PROVIDER_TOOL if origin is not None and text_of(origin) == "provider" else Boundary.TOOL
 
     def _tool_facts(self, span: Span, tool: str, server: str) -> None:
@@ -564,7 +564,7 @@ class TraceWalk:
 
     def _is_unread(self, row: int) -> bool:
         span, role = self.spans[row], self.cast.roles[row]
-        if row in self.cast.twin or not (span.foreign or role is Role.FOREIGN):
+        if row in self.cast.twin or not (span.shape.foreign or role is Role.FOREIGN):
             return False
         if role is Role.MODEL:
             return row in self._silent
@@ -574,7 +574,7 @@ class TraceWalk:
 
     def _say_how_it_ended(self) -> None:
         trace = self.builder.trace
-        source = next((s.text(names.SOURCE_TRACE) for s in self.spans if names.SOURCE_TRACE[0] in s.attributes), "")
+        source = next((s.text(names.SOURCE_TRACE) for s in self.spans if names.SOURCE_TRACE[0] in s.names), "")
         if source:
             trace.rerun_of, trace.rerun_basis = source, Basis.RECORDED
         roots = [self.spans[row] for row in self.cast.tree.roots]
@@ -585,9 +585,9 @@ class TraceWalk:
 
 
 def _vocabulary(span: Span) -> str:
-    kind = next((name for name in names.ROLE_OF_KIND if name in span.attributes), "")
-    if span.foreign or not (kind or names.OPERATION[0] in span.attributes):
-        return span.foreign or "inputs and outputs without a kind"
+    kind = next((name for name in names.ROLE_OF_KIND if name in span.names), "")
+    if span.shape.foreign or not (kind or names.OPERATION[0] in span.names):
+        return span.shape.foreign or "inputs and outputs without a kind"
     told = kind or names.OPERATION[0]
     return f"{told.removeprefix('monocle.')} {one_line(span.text((told,)), 40)}"
 
@@ -597,7 +597,7 @@ _REPLAY_MARKS = frozenset({*names.REPLAY_MODE, *names.SOURCE_TRACE})
 
 
 def _is_replayed(span: Span) -> bool:
-    if _REPLAY_MARKS.isdisjoint(span.attributes):
+    if _REPLAY_MARKS.isdisjoint(span.names):
         return False
     return span.text(names.REPLAY_MODE) == "recorded" or bool(span.text(names.SOURCE_TRACE))
 

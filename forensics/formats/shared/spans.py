@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,7 +20,7 @@ from forensics.core.times import LAST
 from forensics.core.trace import NOWHERE, Payload
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from forensics.core.reading import EvidenceBuilder
 
@@ -61,15 +62,35 @@ class Spread(msgspec.Struct, frozen=True, gc=False):
     whole: bool = True
 
 
+class Shape(msgspec.Struct, frozen=True, gc=False):
+    """What many spans say alike of their attributes: the number of each name that is read among their values, where it
+    stood (an index of the attribute *list*, the object that holds it, or, with a slash before it, the whole pointer
+    below the span), and a vocabulary that is not read.
+    """
+
+    numbers: dict[str, int]
+    slots: tuple[int | str, ...]
+    foreign: str = ""
+
+
+@lru_cache(maxsize=1024)
+def shape_of(names: tuple[str, ...], slots: tuple[int | str, ...], foreign: str = "") -> Shape:
+    """The shape of attributes of these names, of which none stands twice; most often the same one each time."""
+    return Shape({name: number for number, name in enumerate(names)}, slots, foreign)
+
+
+def shaped(attributes: Attributes, slots: Sequence[int | str], foreign: str = "") -> tuple[Shape, tuple[Payload, ...]]:
+    """Attributes that stood there as a shape and values."""
+    return shape_of(tuple(attributes), tuple(slots), foreign), tuple(attributes.values())
+
+
 class Span(msgspec.Struct, frozen=True, gc=False):
     """One span. Ids are lower-case hex where they can be (`parent` is "" at a root), times nanoseconds since the epoch
     (-1: not recorded), `kind` the number of OTLP (3 client, 4 producer), `failed` its error status.
 
-    `attributes` holds only names that are read, each as plain JSON; `pointer` stands for the span inside its place;
-    `slots` says for each name where it stood: an index of the attribute *list*, the object that holds it, or (with a
-    slash before it) the whole pointer below the span; `spread` where the items of flattened lists stood.
-    `foreign` names the vocabulary of attributes that are not read; `tainted` is a code where a name stands twice;
-    `lost` names what the exporter says that it left out.
+    `values` are those attributes that are read, each as plain JSON, and `shape` says which they are; `pointer` stands
+    for the span inside its place, `spread` says where the items of flattened lists stood. `tainted` is a code where a
+    name stands twice; `lost` names what the exporter says that it left out.
     """
 
     trace: str
@@ -81,27 +102,33 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     kind: int
     failed: bool
     status_message: Payload | None
-    attributes: Attributes
+    shape: Shape
+    values: tuple[Payload, ...]
     events: tuple[Event, ...]
     place: int
     pointer: str
-    slots: tuple[int | str, ...]
-    foreign: str = ""
     service: str = ""
     tainted: str | None = None
     lost: str = ""
     spread: dict[str, Spread] = {}
 
     def get(self, names: Sequence[str]) -> tuple[str, Payload] | None:
-        """The first of these attributes that is there and not null, with its name."""
-        attributes = self.attributes
-        if attributes.keys().isdisjoint(names):
-            return None
+        """The first of these attributes that is there, with its name."""
+        numbers = self.shape.numbers
         for name in names:
-            payload = attributes.get(name)
-            if payload is not None:
-                return name, payload
+            if name in numbers:
+                return name, self.values[numbers[name]]
         return None
+
+    def value(self, name: str) -> Payload | None:
+        """That attribute, if it is there."""
+        number = self.shape.numbers.get(name)
+        return None if number is None else self.values[number]
+
+    @property
+    def names(self) -> Mapping[str, int]:
+        """The names of its attributes."""
+        return self.shape.numbers
 
     def payload(self, names: Sequence[str]) -> Payload | None:
         """The payload of the first of these attributes that is there."""
@@ -115,7 +142,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
 
     def where(self, name: str) -> str:
         """The JSON Pointer of an attribute, inside the span's place."""
-        return self.pointer + below(self.slots[list(self.attributes).index(name)], name)
+        return self.pointer + below(self.shape.slots[self.shape.numbers[name]], name)
 
     @property
     def spot(self) -> Spot:
@@ -126,6 +153,12 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     def ended_at(self) -> int:
         """When it ended, or when it began where no end is recorded."""
         return self.end if self.end >= 0 else self.start
+
+
+def column(spans: Sequence[Span], name: str) -> list[Payload]:
+    """That attribute of spans of one shape, which has it."""
+    number = spans[0].shape.numbers[name]
+    return [span.values[number] for span in spans]
 
 
 def below(slot: int | str, name: str) -> str:

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from forensics.core.pointers import escape
 from forensics.formats.shared.span_names import Role
 from forensics.formats.shared.span_order import Clocks, build_tree, grain, nearest_above, order_events
-from forensics.formats.shared.spans import Span, hex_id, nanoseconds
+from forensics.formats.shared.spans import Shape, Span, hex_id, nanoseconds
 
 
 def span(span_id: str, parent: str = "", start: int = 0, end: int = -1) -> Span:
     failed, pointer = False, ""
-    return Span("t", span_id, parent, span_id, start, end, 0, failed, None, {}, (), 0, pointer, ())
+    return Span("t", span_id, parent, span_id, start, end, 0, failed, None, Shape({}, ()), (), (), 0, pointer)
 
 
 def entered(spans: list[Span], pairs: list[tuple[str, str]] = [], left: frozenset[str] = frozenset()) -> list[str]:  # noqa: B006
