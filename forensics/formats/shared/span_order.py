@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from array import array
 from heapq import heapify, heappop, heappush
+from itertools import chain, groupby
 from operator import attrgetter, lt
 from typing import TYPE_CHECKING
 
@@ -54,15 +55,17 @@ def sorted_by(spans: Iterable[Span], *fields: str) -> list[Span]:
 
 def build_tree(spans: Iterable[Span]) -> Tree:
     """Link the spans of one trace. Orphans of one missing parent hang under the root where there is exactly one."""
-    ordered = sorted_by(spans, "id", "end")
-    ordered.sort(key=lambda s: s.start if s.start >= 0 else s.end)
+    ordered = _in_order(list(spans))
     row_of = {span.id: row for row, span in enumerate(ordered)}
-    parent = [row_of.get(span.parent, NO_PARENT) if span.parent else NO_PARENT for span in ordered]
+    row_of[""] = NO_PARENT
+    parent = [row_of.get(span.parent, NO_PARENT) for span in ordered]
     missing: dict[str, list[int]] = {}
-    for row, span in enumerate(ordered):
-        if span.parent and parent[row] == NO_PARENT:
-            missing.setdefault(span.parent, []).append(row)
-    roots = [row for row, span in enumerate(ordered) if not span.parent]
+    roots: list[int] = []
+    for row in [row for row, above in enumerate(parent) if above == NO_PARENT]:
+        if ordered[row].parent:
+            missing.setdefault(ordered[row].parent, []).append(row)
+        else:
+            roots.append(row)
     if len(roots) == 1:
         for orphans in missing.values():
             for row in orphans:
@@ -72,34 +75,46 @@ def build_tree(spans: Iterable[Span]) -> Tree:
     return tree
 
 
+def _in_order(spans: list[Span]) -> list[Span]:
+    """The spans by when they began, then when they ended, then their ids."""
+    times = list(map(_since, spans))
+    if all(map(lt, times, times[1:])):
+        return spans
+    ordered = sorted_by(spans, "id", "end") if len(set(times)) < len(times) else spans
+    return sorted(ordered, key=_since)
+
+
+def _since(span: Span) -> int:
+    return span.start if span.start >= 0 else span.end
+
+
 def _link(tree: Tree) -> None:
     for row, parent in enumerate(tree.parent):
         if parent != NO_PARENT:
             tree.children[parent].append(row)
-    reached = [False] * len(tree.spans)
-    _walk_down(tree, [r for r, p in enumerate(tree.parent) if p == NO_PARENT], reached)
-    for row in range(len(tree.spans)):
-        if not reached[row]:
+    _walk_down(tree, [r for r, p in enumerate(tree.parent) if p == NO_PARENT])
+    reached = set(tree.down)
+    for row in range(len(tree.spans)) if len(reached) < len(tree.spans) else ():
+        if row not in reached:
             tree.cyclic.append(row)
             tree.children[tree.parent[row]].remove(row)
             tree.parent[row] = NO_PARENT
-            _walk_down(tree, [row], reached)
+            before = len(tree.down)
+            _walk_down(tree, [row])
+            reached.update(tree.down[before:])
 
 
-def _walk_down(tree: Tree, level: list[int], reached: list[bool]) -> None:
-    """Breadth first, so that no depth of nesting exhausts the stack."""
-    for row in level:
-        reached[row] = True
+def _walk_down(tree: Tree, level: list[int]) -> None:
+    """What hangs under rows that hang under nothing: each row once, as it has one parent. Breadth first, so that no
+    depth of nesting exhausts the stack.
+    """
+    depth = 0
     while level:
         tree.down.extend(level)
-        below = []
+        depth += 1
+        level = list(chain.from_iterable(map(tree.children.__getitem__, level)))
         for row in level:
-            for child in tree.children[row]:
-                if not reached[child]:
-                    reached[child] = True
-                    tree.depth[child] = tree.depth[row] + 1
-                    below.append(child)
-        level = below
+            tree.depth[row] = depth
 
 
 def nearest_above(tree: Tree, roles: Sequence[Role], wanted: frozenset[Role]) -> list[int]:
@@ -123,8 +138,11 @@ class Clocks:
 
     def __init__(self, spans: Iterable[Span]) -> None:
         times: dict[str, list[int]] = {}
-        for span in spans:
-            times.setdefault(span.service, []).extend((span.start, span.end))
+        for service, of_service in groupby(spans, attrgetter("service")):
+            found = list(of_service)
+            known = times.setdefault(service, [])
+            known += map(attrgetter("start"), found)
+            known += map(attrgetter("end"), found)
         self._grain = {service: grain(found) for service, found in times.items()}
 
     def runs_backwards(self, before: Span, after: Span) -> bool:

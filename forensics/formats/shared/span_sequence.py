@@ -9,6 +9,7 @@ from forensics.formats.shared.span_names import Role
 from forensics.formats.shared.span_order import NO_PARENT, Event, order_events
 from forensics.formats.shared.span_roles import AGENTS, OUTSIDE
 from forensics.formats.shared.span_structure import check_asked_first
+from forensics.formats.shared.spans import texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,10 +25,12 @@ class Sequence:
     def __init__(self, cast: Cast, builder: TraceBuilder) -> None:
         self._cast = cast
         self._builder = builder
-        kept = [row for row in range(len(cast.spans)) if self._is_told(row)]
+        kept = [row for row, role in enumerate(cast.roles) if role in _TOLD or self._is_told(row)]
+        kept = [row for row in kept if row not in cast.twin] if cast.twin else kept
         self.two_events = frozenset(self._left(kept))
-        tools = ((cast.spans[row].text(names.TOOL_CALL_ID), row) for row in cast.rows(Role.TOOL))
-        asked, ran = _unique(self._asked()), _unique(tools)
+        tools = cast.rows(Role.TOOL)
+        ids = texts([cast.spans[row] for row in tools], names.TOOL_CALL_ID)
+        asked, ran = _unique(self._asked()), _unique(zip(ids, tools, strict=True))
         self._ranks = self._rank_calls(asked, ran)
         pairs = [*self._asked_before(asked, ran), *self._shown_after(ran)]
         self.events: list[Event] = order_events(
@@ -35,13 +38,12 @@ class Sequence:
         )
 
     def _is_told(self, row: int) -> bool:
+        """Whether a span is told whose role is not always."""
         role = self._cast.roles[row]
-        if row in self._cast.twin or role is Role.FOREIGN:
-            return False
         if role in OUTSIDE:
             around = self._cast.within[row]
             return around == NO_PARENT or self._cast.roles[around] is Role.AGENT
-        return role is not Role.OTHER or self._cast.spans[row].failed
+        return role is Role.OTHER and self._cast.spans[row].failed
 
     def _left(self, kept: list[int]) -> set[int]:
         """The rows that end after something was told inside them: agents, workflows, tools around other steps."""
@@ -74,7 +76,8 @@ class Sequence:
         for recorded_id, row in ran.items():
             asker = asked.get(recorded_id, NO_PARENT)
             if NO_PARENT not in (asker, row):
-                check_asked_first(self._cast, asker, row, self._builder)
+                if self._cast.spans[row].start < self._cast.spans[asker].start:
+                    check_asked_first(self._cast, asker, row, self._builder)
                 yield asker, row
 
     def _shown_after(self, ran: dict[str, int]) -> Iterator[tuple[int, int]]:
@@ -85,6 +88,9 @@ class Sequence:
                 if tool not in seen:
                     seen.add(tool)
                     yield tool, row
+
+
+_TOLD = frozenset(Role) - OUTSIDE - {Role.OTHER, Role.FOREIGN}
 
 
 def _shown_ids(said: Said) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from forensics.core.evidence import Basis
 from forensics.core.findings import finding
 from forensics.core.sanitise import one_line
+from forensics.core.trace import NOWHERE
 from forensics.formats.shared.span_names import Role
 from forensics.formats.shared.span_order import NO_PARENT, sorted_by
 
@@ -89,8 +90,11 @@ def _check_links(tree: Tree, builder: TraceBuilder) -> None:
 
 def _check_clocks(cast: Cast, builder: TraceBuilder) -> None:
     clocks, spans, parents = cast.clocks, cast.spans, cast.tree.parent
-    for row, span in enumerate(spans):
-        above = parents[row]
+    starts, ends = [span.start for span in spans], [span.end for span in spans]
+    around = [starts[above] if above != NO_PARENT else NOWHERE for above in parents]
+    times = enumerate(zip(around, starts, ends, strict=True))
+    for row in [row for row, (before, start, end) in times if start < before or end < start]:
+        span, above = spans[row], parents[row]
         if above != NO_PARENT and clocks.runs_backwards(spans[above], span):
             message = f"the span {one_line(span.name, 60)} starts before its parent {one_line(spans[above].name, 60)}"
             note(builder, "causality_violation", message, [span, spans[above]])
@@ -109,10 +113,12 @@ def check_asked_first(cast: Cast, turn: int, tool: int, builder: TraceBuilder) -
 
 def _check_ties(cast: Cast, builder: TraceBuilder) -> None:
     """Sibling tools that started at the same tick: told in the order of the request, they may have run in parallel."""
+    rows = [row for row in cast.rows(Role.TOOL) if cast.spans[row].start >= 0]
+    if len({cast.spans[row].start for row in rows}) == len(rows):
+        return
     started: dict[tuple[int, int], list[int]] = {}
-    for row in cast.rows(Role.TOOL):
-        if cast.spans[row].start >= 0:
-            started.setdefault((cast.tree.parent[row], cast.spans[row].start), []).append(row)
+    for row in rows:
+        started.setdefault((cast.tree.parent[row], cast.spans[row].start), []).append(row)
     tied = [row for rows in started.values() if len(rows) > 1 for row in rows]
     if tied:
         spans = [cast.spans[row] for row in tied]

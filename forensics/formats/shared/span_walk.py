@@ -21,6 +21,7 @@ from forensics.core.jsonvalue import text_of, unfold
 from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE, Boundary, Payload, StepKind
 from forensics.formats.shared import span_names as names
+from forensics.formats.shared.asked import Asked
 from forensics.formats.shared.span_calls import error_type, failure_of, is_pause, other_execution, tool_execution
 from forensics.formats.shared.span_facts import FactReader
 from forensics.formats.shared.span_lanes import Scope, Scopes
@@ -142,9 +143,10 @@ class TraceWalk:
         counts = self.build.counts
         counts.roots += len(self.cast.tree.roots)
         counts.missing_spans.extend(self.cast.tree.missing)
-        asked = [self.spans[row] for row in self.cast.rows(Role.MODEL)]
+        asked, number = [self.spans[row] for row in self.cast.rows(Role.MODEL)], Asked(_number)
         read, wrote = (
-            sum(_number(span.payload(which)) for span in asked) for which in (names.INPUT_TOKENS, names.OUTPUT_TOKENS)
+            sum(number[bytes(told)] for span in asked if (told := span.payload(which)) is not None)
+            for which in (names.INPUT_TOKENS, names.OUTPUT_TOKENS)
         )
         counts.input_tokens += read
         counts.output_tokens += wrote
@@ -602,8 +604,8 @@ def _is_replayed(span: Span) -> bool:
     return span.text(names.REPLAY_MODE) == "recorded" or bool(span.text(names.SOURCE_TRACE))
 
 
-def _number(payload: Payload | None) -> int:
-    data = b"" if payload is None else bytes(payload).strip(b'"')
+def _number(told: bytes) -> int:
+    data = told.strip(b'"')
     return int(data) if data.isdigit() and len(data) < _DIGITS else 0
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.build import Spot
-from forensics.core.jsonvalue import text_of
+from forensics.core.jsonvalue import text_of, texts_of_all
 from forensics.core.pointers import escape
 from forensics.core.times import LAST
 from forensics.core.trace import NOWHERE, Payload
@@ -159,6 +159,13 @@ def column(spans: Sequence[Span], name: str) -> list[Payload]:
     """That attribute of spans of one shape, which has it."""
     number = spans[0].shape.numbers[name]
     return [span.values[number] for span in spans]
+
+
+def texts(spans: Sequence[Span], names: Sequence[str]) -> list[str]:
+    """What `Span.text` says of each."""
+    found = [span.payload(names) for span in spans]
+    told = iter(texts_of_all([payload for payload in found if payload is not None]))
+    return ["" if payload is None else next(told) for payload in found]
 
 
 def below(slot: int | str, name: str) -> str:
