@@ -5,6 +5,7 @@ there, so that a payload costs a few bytes beside the mapped file however long i
 from __future__ import annotations
 
 from array import array
+from itertools import compress
 from typing import TYPE_CHECKING, overload
 
 import msgspec
@@ -73,20 +74,17 @@ class Payloads:
         """Note what the record at each of these places says. `standing` has a byte for each: where it is not 0, the
         payload stands in its record as it is told, most likely behind those before it.
         """
-        offsets: list[int] = []
-        spooled: list[bytes] = []
-        end = self._spool.size
-        record = _Standing(self)
-        for payload, place, stands in zip(payloads, places, standing, strict=True):
-            at = record.find(payload, place) if stands and payload is not None else _NONE
-            if at < 0 and payload is not None:
-                spooled.append(told := bytes(payload))
-                at = _SPOOLED - end
-                end += len(told)
-            offsets.append(at)
+        told = [None if payload is None else bytes(payload) for payload in payloads]
+        offsets = _Standing(self).find_all(told, places, standing)
+        end, spooled = self._spool.size, []
+        for number, (at, text) in enumerate(zip(offsets, told, strict=True)):
+            if at < 0 and text is not None:
+                spooled.append(text)
+                offsets[number] = _SPOOLED - end
+                end += len(text)
         self._spool.add(b"".join(spooled))
         self._offset.extend(array("q", offsets))
-        self._length.extend(array("i", [0 if one is None else len(one) for one in payloads]))
+        self._length.extend(array("i", [0 if text is None else len(text) for text in told]))
 
     def _spooled_at(self, payload: Payload) -> int:
         return _SPOOLED - self._spool.add(bytes(payload))
@@ -163,18 +161,23 @@ class _Standing:
         self._records: dict[int, _Record] = {}
         self._tries = _MISSES
 
-    def find(self, payload: Payload, place: int) -> int:
-        """The offset of a payload in the evidence; below 0 where it was not found."""
-        if not self._tries:
-            return _NONE
+    def find_all(self, told: Sequence[bytes | None], places: Sequence[int], standing: bytes) -> list[int]:
+        """The offset of each of these texts in the evidence; below 0 of one that was not looked for, or not found."""
+        found = [_NONE] * len(told)
+        for number in compress(range(len(told)), standing):
+            text = told[number]
+            if text is not None and self._tries:
+                found[number] = at = self._record(places[number]).find(text)
+                self._tries = self._tries - 1 if at < 0 else _MISSES
+        return found
+
+    def _record(self, place: int) -> _Record:
         record = self._records.get(place)
         if record is None:
             if len(self._records) >= _AT_A_TIME:
                 self._records.clear()
             record = self._records[place] = _Record(self._payloads, place)
-        at = record.find(bytes(payload))
-        self._tries = self._tries - 1 if at < 0 else _MISSES
-        return at
+        return record
 
 
 class _Record:
@@ -192,16 +195,23 @@ class _Record:
 
     def find(self, told: bytes) -> int:
         """Where a payload begins in the evidence; below 0 where it was not found."""
+        part, begin = self._part, self._begin
+        at = part.find(told[:_HEAD], self._behind - begin)
+        if at < 0 or not part.startswith(told, at):
+            at = self._search(told)
+            if at < 0:
+                return _NONE
+            begin = self._begin
+        self._behind = begin + at + len(told)
+        return begin + at
+
+    def _search(self, told: bytes) -> int:
+        """Where in the part that is looked at, or in the next one, a payload begins that is not simply the next."""
         at = self._near(told)
         if at < 0 and self._begin < self._behind and self._begin + len(self._part) < self._end:
             self._look()
             at = self._near(told)
-        if at < 0:
-            at = self._part.find(told)
-        if at < 0:
-            return _NONE
-        self._behind = self._begin + at + len(told)
-        return self._begin + at
+        return at if at >= 0 else self._part.find(told)
 
     def _near(self, told: bytes) -> int:
         """Where a payload begins that stands behind the last one, found by its first bytes: to prepare a search for all

@@ -7,7 +7,7 @@ that; messages are small copies, so that no decoded prompt is kept alive by a pa
 from __future__ import annotations
 
 from sys import intern
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -15,7 +15,14 @@ from forensics.core.jsonvalue import canonical, decode, raw, text_of, texts_of_a
 from forensics.core.messages import Doubt, Message, Part
 from forensics.formats.shared import span_names as names
 from forensics.formats.shared.fields import fields_of, is_text, items_of
-from forensics.formats.shared.messages.vocabulary import content_key, in_place, joined, parse_message
+from forensics.formats.shared.messages.vocabulary import (
+    Words,
+    content_key,
+    content_keys,
+    in_place,
+    joined,
+    parse_message,
+)
 from forensics.formats.shared.span_bodies import read_request, read_response
 from forensics.formats.shared.wholeness import LONGEST_MARK, arguments_damage, result_damage
 
@@ -278,10 +285,8 @@ def plain_answers(spans: list[Span]) -> list[Said | None]:
     at = [number for number, span in enumerate(spans) if _is_told_once(span)]
     for start in range(0, len(at), _TOGETHER):
         some = at[start : start + _TOGETHER]
-        for number, text in zip(
-            some, texts_of_all([spans[one].values[spans[one].shape.numbers[_USUAL]] for one in some]), strict=True
-        ):
-            answer = _answer_as_it_should_be(text)
+        texts = texts_of_all([spans[one].values[spans[one].shape.numbers[_USUAL]] for one in some])
+        for number, answer in zip(some, _answers_as_they_should_be(texts), strict=True):
             if answer is not None:
                 found[number] = Said((answer,), intern(spans[number].where(_USUAL)))
     return found
@@ -294,24 +299,53 @@ def _is_told_once(span: Span) -> bool:
 
 
 def _answer_as_it_should_be(body: bytes | str | Payload) -> Message | None:
+    draft = _drafted(body)
+    return None if draft is None else draft.message(content_key(*draft.words))
+
+
+def _answers_as_they_should_be(texts: list[str]) -> list[Message | None]:
+    """The same of each of these."""
+    drafts = list(map(_drafted, texts))
+    keys = iter(content_keys([draft.words for draft in drafts if draft is not None]))
+    return [None if draft is None else draft.message(next(keys)) for draft in drafts]
+
+
+def _drafted(body: bytes | str | Payload) -> _Draft | None:
+    """The one message of a list of such messages."""
     try:
         told = _genai_messages(body)
     except _REFUSED:
         return None
-    return _from_parts(told[0], "/0") if len(told) == 1 else None
+    return _draft(told[0], "/0") if len(told) == 1 else None
 
 
 def _as_it_should_be(item: bytes, pointer: str) -> Message | None:
     try:
-        return _from_parts(_genai_message(item), pointer)
+        draft = _draft(_genai_message(item), pointer)
     except _REFUSED:
         return None
+    return None if draft is None else draft.message(content_key(*draft.words))
 
 
 _PARTS = tuple(f"/parts/{index}" for index in range(64))
 
 
-def _from_parts(told: _GenAiMessage, pointer: str) -> Message | None:
+class _Draft(NamedTuple):
+    """A message before its key is known."""
+
+    told: _GenAiMessage
+    pointer: str
+    words: Words
+
+    def message(self, key: bytes) -> Message:
+        """The message, with its content key."""
+        role, said, calls, results = self.words
+        name = "" if role == "tool" else self.told.name or ""
+        finish = intern(self.told.finish_reason or "")
+        return Message(role, key, self.pointer, said, tuple(calls), tuple(results), name, finish)
+
+
+def _draft(told: _GenAiMessage, pointer: str) -> _Draft | None:
     """The message of these parts, or None where one of them needs the reader of every vocabulary."""
     texts: list[Payload] = []
     calls: list[Part] = []
@@ -331,11 +365,7 @@ def _from_parts(told: _GenAiMessage, pointer: str) -> Message | None:
             results.append(Part(part.name or "", part.id or None, payload, where))
         else:
             return None
-    said = joined(texts)
-    role = intern(told.role.lower())
-    key = content_key(role, said, calls, results)
-    name = "" if role == "tool" else told.name or ""
-    return Message(role, key, pointer, said, tuple(calls), tuple(results), name, intern(told.finish_reason or ""))
+    return _Draft(told, pointer, (intern(told.role.lower()), joined(texts), calls, results))
 
 
 def _given(payload: Payload) -> Payload | None:

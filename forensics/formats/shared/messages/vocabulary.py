@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.jsonvalue import canonical, decode, text_of, unfold, value_of
+from forensics.core.jsonvalue import canonical, decode, text_of, texts_of_all, unfold, value_of, values_of
 from forensics.core.limits import limits
 from forensics.core.messages import MODEL_ROLES, Message, Part
 from forensics.core.sanitise import one_line
@@ -30,7 +30,7 @@ from forensics.formats.shared.messages.spelled import read_spelled
 from forensics.formats.shared.wholeness import TRUNCATED, finish_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator, Sequence
 
     from forensics.core.trace import Payload
 
@@ -205,25 +205,51 @@ def joined(texts: list[Payload]) -> Payload | None:
     return msgspec.Raw(canonical("\n".join(text_of(t) for t in texts)))
 
 
-def content_key(role: str, said: Payload | None, calls: Iterable[Part], results: Iterable[Part]) -> bytes:
+Words = tuple[str, "Payload | None", "Sequence[Part]", "Sequence[Part]"]
+"""What a message says: its role, its text, the calls that it asks for and the results that it shows."""
+
+
+def content_key(role: str, said: Payload | None, calls: Sequence[Part], results: Sequence[Part]) -> bytes:
     """Equal for messages that say the same, however they are written (arguments as text or as an object).
 
     Each piece is framed by its length, so that no text can pass for a call.
     """
-    speaker = "assistant" if role in MODEL_ROLES else role
-    spoken = "" if said is None else text_of(said).strip()
-    digest = blake2b(_utf8(f"{len(speaker)}:{speaker}{len(spoken)}:{spoken}"), digest_size=16)
+    spoken = "" if said is None else text_of(said)
+    told = [canonical(_value(part.payload)) for part in (*calls, *results) if part.payload is not None]
+    return _key(role, spoken, calls, results, iter(told))
+
+
+def content_keys(messages: Sequence[Words]) -> list[bytes]:
+    """The content key of each of these."""
+    spoken = iter(texts_of_all([said for _, said, _, _ in messages if said is not None]))
+    parts = [part for _, _, calls, results in messages for part in (*calls, *results)]
+    told = iter(_canonical_values([part.payload for part in parts if part.payload is not None]))
+    return [
+        _key(role, "" if said is None else next(spoken), calls, results, told)
+        for role, said, calls, results in messages
+    ]
+
+
+def _key(role: str, spoken: str, calls: Sequence[Part], results: Sequence[Part], told: Iterator[bytes]) -> bytes:
+    """The content key of what is told so; what each of its parts holds, if it holds something, is told in order."""
+    speaker, spoken = "assistant" if role in MODEL_ROLES else role, spoken.strip()
+    pieces = _utf8(f"{len(speaker)}:{speaker}{len(spoken)}:{spoken}")
     for part in calls:
-        digest.update(_framed("call", part, part.tool))
+        pieces += _framed("call", part, part.tool, b"" if part.payload is None else next(told))
     for part in results:
-        digest.update(_framed("result", part, ""))
-    return digest.digest()
+        pieces += _framed("result", part, "", b"" if part.payload is None else next(told))
+    return blake2b(pieces, digest_size=16).digest()
 
 
-def _framed(kind: str, part: Part, name: str) -> bytes:
+def _framed(kind: str, part: Part, name: str, value: bytes) -> bytes:
     recorded_id = part.recorded_id or ""
-    payload = b"" if part.payload is None else canonical(_value(part.payload))
-    return _utf8(f"{kind}{len(recorded_id)}:{recorded_id}{len(name)}:{name}{len(payload)}:") + payload
+    return _utf8(f"{kind}{len(recorded_id)}:{recorded_id}{len(name)}:{name}{len(value)}:") + value
+
+
+def _canonical_values(payloads: Sequence[Payload]) -> list[bytes]:
+    if max(map(len, payloads), default=0) <= limits().nesting:
+        return list(map(canonical, values_of(payloads)))
+    return [canonical(_value(payload)) for payload in payloads]
 
 
 def _value(payload: Payload) -> object:
