@@ -29,23 +29,35 @@ RERUN = "the prompts as they were sent, and the container that its tools ran in"
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 
-_EVENT = frozenset({"action", "observation"})
-_BESIDE = frozenset({"args", "content", "extras", "source"})
+_ACTIONS = frozenset(
+    {"browse", "browse_interactive", "call_tool_mcp", "change_agent_state", "condensation", "delegate", "edit"}
+    | {"finish", "message", "read", "recall", "reject", "run", "run_ipython", "system", "think", "write"}
+)
+_OBSERVATIONS = frozenset(
+    {"agent_state_changed", "browse", "condense", "delegate", "edit", "error", "mcp", "read", "recall", "run"}
+    | {"run_ipython", "success", "think", "user_rejected", "write"}
+)
+_ARGUMENTS = frozenset(
+    {"args", "action_risk", "is_confirmed", "thought"}
+)  # in older files they stand in the event itself
+"""What this format is known by; an action or an observation of another name is read as well."""
 _NAMES = ("instance_id", "conversation_id", "id")
 
 
 def sniff(look: Look) -> int:
-    """90 for events, and for a record with the history of some."""
+    """93 for events, and for a record with the history of some: an SWE agent of another kind has one, too."""
     if look.document is not None:
-        return 90 if _has_history(look.document) or _is_event(look.document) else 0
+        return 93 if _has_history(look.document) or _is_event(look.document) else 0
     shown = look.items() if look.array is not None else look.lines
-    return 90 if any(_is_event(fields) or _has_history(fields) for fields in shown) else 0
+    return 93 if any(_is_event(fields) or _has_history(fields) for fields in shown) else 0
 
 
 def _is_event(fields: Fields) -> bool:
-    """Whether it is an event: an action or an observation by its name, with what belongs to it."""
-    named = any(text(fields, name) for name in _EVENT)
-    return named and "role" not in fields and "type" not in fields and bool(_BESIDE & fields.keys())
+    """Whether it is an event: an action or an observation of a name that is known, with what belongs to it."""
+    if "role" in fields or "type" in fields:
+        return False
+    acts = bool(_ARGUMENTS & fields.keys()) and text(fields, "action") in _ACTIONS
+    return acts or ("content" in fields and text(fields, "observation") in _OBSERVATIONS)
 
 
 def _has_history(fields: Fields) -> bool:

@@ -46,7 +46,10 @@ _FAILED = frozenset({"error", "agent_error"})
 _REFUSED = "user_rejected"
 _DELEGATE = "delegate"
 _USER, _AGENT = "user", "agent"
-_NOT_ASKED = frozenset({"thought", "hidden", "confirmation_state", "security_risk", "blocking", "is_confirmed"})
+_NOT_ASKED = frozenset(
+    {"action_risk", "blocking", "confirmation_state", "hidden", "is_confirmed", "keep_prompt", "kernel_init_code"}
+    | {"security_risk", "thought"}
+)
 """Members of an action's arguments that the harness adds."""
 
 
@@ -78,25 +81,30 @@ class Conversation:
     # actions -----------------------------------------------------------------------------------------------------
 
     def _action(self, fields: Fields, spot: Spot, tainted: str | None) -> None:
-        kind, args = text(fields, "action"), object_in(fields, "args")
+        kind, (args, below) = text(fields, "action"), _arguments(fields)
         self.builder.trace.ended_normally = True if kind == "finish" else None
         metadata = object_in(fields, "tool_call_metadata")
         if metadata:
             self._asked_for(fields, metadata, spot, tainted)
         elif kind == "system":
-            self.offers.note(self.builder, present(args, "tools"), spot.down("/args/tools"))
-            self._step(StepKind.SYSTEM, args, spot.down("/args/content"))
-        elif kind == "message" and text(fields, "source") == _USER:
-            self._step(StepKind.USER, args or fields, spot.down("/args/content"))
+            self.offers.note(self.builder, present(args, "tools"), spot.down(f"{below}/tools"))
+            self._step(StepKind.SYSTEM, args, spot.down(f"{below}/content"))
+        elif kind == "message" and self._is_a_persons(fields):
+            self._step(StepKind.USER, args, spot.down(f"{below}/content"))
         elif kind == "message":
             self.response = ""
-            self.builder.turn(self.lane, spot.down("/args/content"), text=present(args, "content"))
+            self.builder.turn(self.lane, spot.down(f"{below}/content"), text=present(args, "content"))
         elif kind in _NO_CALLS or text(fields, "source") not in (_AGENT, ""):
             said = present(args, "thought", "final_thought", "content")
             self.builder.step(StepKind.OTHER, spot, name=kind, payload=said)
             self._look_through(fields, spot)
         else:
-            self._acts(kind, fields, args, spot, tainted)
+            self._acts(kind, fields, spot, tainted)
+
+    def _is_a_persons(self, fields: Fields) -> bool:
+        """Whether a message is a person's; where nothing says so, the first one is."""
+        said_by = text(fields, "source")
+        return said_by == _USER or (not said_by and not self.lane.turns)
 
     def _step(self, kind: StepKind, args: Fields, spot: Spot) -> None:
         self.builder.step(kind, spot, payload=present(args, "content"))
@@ -111,8 +119,9 @@ class Conversation:
         if call not in self.asked:
             message = "the model's response lacks the call that this action is of"
             self.builder.gap("evidence_gap", message, spot.down("/tool_call_metadata"))
-            arguments = _asked_arguments(object_in(fields, "args"))
-            self._request(text(metadata, "function_name"), call, arguments, spot.down("/args"), tainted)
+            args, below = _arguments(fields)
+            name = text(metadata, "function_name")
+            self._request(name, call, _asked_arguments(args), spot.down(below), tainted)
         if text(fields, "id"):
             self.asked[f"#{text(fields, 'id')}"] = call
 
@@ -132,14 +141,15 @@ class Conversation:
         self.build.counts.input_tokens += whole_number(usage, "prompt_tokens")
         self.build.counts.output_tokens += whole_number(usage, "completion_tokens")
 
-    def _acts(self, kind: str, fields: Fields, args: Fields, spot: Spot, tainted: str | None) -> None:
+    def _acts(self, kind: str, fields: Fields, spot: Spot, tainted: str | None) -> None:
         """An action of an agent whose model writes it in its words: the action is the call."""
         self.response = ""
+        args, below = _arguments(fields)
         said = present(args, "thought")
         said = None if said is None or bytes(said) == b'""' else said
-        self.builder.turn(self.lane, spot.down("/args/thought" if said is not None else ""), text=said)
+        self.builder.turn(self.lane, spot.down(f"{below}/thought" if said is not None else ""), text=said)
         key = text(fields, "id")
-        self._request(kind, f"#{key}" if key else "", _asked_arguments(args), spot.down("/args"), tainted)
+        self._request(kind, f"#{key}" if key else "", _asked_arguments(args), spot.down(below), tainted)
         if key:
             self.asked[f"#{key}"] = f"#{key}"
 
@@ -204,6 +214,16 @@ class Conversation:
             if name != "tool_call_metadata" and is_like_calls(held):
                 message = f"what looks like a call in a member that is not read ({one_line(name, 40)})"
                 self.builder.gap("evidence_gap", message, spot.down(f"/{name}"))
+
+
+def _arguments(fields: Fields) -> tuple[Fields, str]:
+    """The arguments of an action, and where they stand: in a member, in older files in the event itself."""
+    if "args" in fields:
+        return object_in(fields, "args"), "/args"
+    return {name: held for name, held in fields.items() if name not in _OF_THE_EVENT}, ""
+
+
+_OF_THE_EVENT = frozenset({"action", "cause", "id", "message", "source", "timeout", "timestamp", "tool_call_metadata"})
 
 
 def _asked_arguments(args: Fields) -> Payload:

@@ -130,6 +130,19 @@ def test_older_files_hold_pairs_without_ids(tmp_path: Path) -> None:
     assert not flat.gaps
 
 
+def test_the_oldest_files_hold_arguments_in_the_event_itself(tmp_path: Path) -> None:
+    said = {"action": "message", "content": "go", "action_risk": None}
+    action = {"action": "run", "command": "ls", "thought": "look", "is_confirmed": "confirmed"}
+    seen = {"observation": "run", "content": "a.txt", "command": "ls", "exit_code": 0}
+    ends = {"action": "message", "content": "done", "action_risk": None}
+    trace = write(tmp_path, {"history": [said, action, seen, ends]}).traces[0]
+    (call,) = trace.calls
+    assert call.arguments is not None
+    assert (call.tool, value_of(call.arguments), call.outcome) == ("run", {"command": "ls"}, Outcome.RECORDED)
+    kinds = [StepKind(kind) for kind in trace.kind]
+    assert (kinds[0], kinds[-1], trace.turns) == (StepKind.USER, StepKind.MODEL, 2)
+
+
 @pytest.mark.parametrize(
     ("seen", "outcome"),
     [
@@ -192,7 +205,16 @@ def test_one_event_alone_is_no_run(tmp_path: Path) -> None:
         write(tmp_path, RUN[1])
 
 
-@pytest.mark.parametrize(("name", "calls"), [("basic.json", 2), ("basic_gui_mode.json", 4)])
+def test_a_log_of_other_actions_is_none_of_openhands(tmp_path: Path) -> None:
+    with pytest.raises(EvidenceError, match="not recognised"):
+        lines(tmp_path, {"action": "login", "source": "web", "content": "x"}, {"action": "pay", "args": {"to": "bob"}})
+
+
+REAL = [("runtime_trajs_basic.json", 2), ("runtime_trajs_basic_gui_mode.json", 4)]
+
+
+@pytest.mark.parametrize(("name", "calls"), [*REAL, ("unit_resolver_mock_output_output.jsonl", 24)])
 def test_real_conversations(cases: Path, name: str, calls: int) -> None:
-    path = cases / "traces" / "openhands-v0" / f"OpenHands__tests_runtime_trajs_{name}"
-    assert len(read_evidence(path).traces[0].calls) == calls
+    told = read_evidence(cases / "traces" / "openhands-v0" / f"OpenHands__tests_{name}").traces
+    assert sum(len(trace.calls) for trace in told) == calls
+    assert all(call.arguments not in (None, b"{}") for trace in told for call in trace.calls)
