@@ -114,6 +114,15 @@ def piece(number: int, part: str, block: Fields, **more: Any) -> Fields:
     return usual(number, "assistant", part, message=message)
 
 
+def of_agent(number: int, part: str, block: Fields, **more: Any) -> Fields:
+    """News of what a sub-agent said or was shown."""
+    kind = "assistant" if block["type"] in ("tool_use", "text") else "user"
+    message = {"id": f"n{part}{number}", "model": "small", "role": kind, "content": [block], "stop_reason": None}
+    inner = {"type": kind, "message": message, "uuid": f"i{part}{number}", "timestamp": "2026-09-21T14:13:10.604Z"}
+    data = {"message": inner, "normalizedMessages": [], "type": "agent_progress", "prompt": "", "agentId": "a7"} | more
+    return usual(number, "progress", part, data=data, toolUseID=f"agent_{number}", parentToolUseID=f"c{number}")
+
+
 def exchange(number: int, ways: frozenset[str], stop: str | None) -> list[Fields]:
     """A turn in pieces, what its call reported while it ran, its result, and what was said beside it."""
     call = {"type": "tool_use", "id": f"c{number}", "name": "mcp__x__y" if "mcp" in ways else "Bash", "input": {"n": 1}}
@@ -125,6 +134,8 @@ def exchange(number: int, ways: frozenset[str], stop: str | None) -> list[Fields
         ("asked", piece(number, "a", call, stop_reason="tool_use")),
         ("news", usual(number, "progress", "p", data={"type": "bash_progress", "output": "x"})),
         ("shown", usual(number, "user", "r", message={"content": [answer, *beside]}, toolUseResult={"stdout": "x"})),
+        ("agent", of_agent(number, "x", {"type": "tool_use", "id": f"s{number}", "name": "Read", "input": {"n": 2}})),
+        ("agent", of_agent(number, "y", {"type": "tool_result", "tool_use_id": f"s{number}", "content": "read"})),
         ("attached", usual(number, "attachment", "f", attachment={"type": "todo"})),
         ("prompt", usual(number, "user", "q", message={"content": "on"}, isMeta="meta" in ways)),
     ]
@@ -133,7 +144,7 @@ def exchange(number: int, ways: frozenset[str], stop: str | None) -> list[Fields
 
 
 ways = st.frozensets(
-    st.sampled_from(["thought", "said", "news", "attached", "prompt", "meta", "mcp", "beside", "aside"])
+    st.sampled_from(["thought", "said", "news", "agent", "attached", "prompt", "meta", "mcp", "beside", "aside"])
 )
 exchanges = st.builds(exchange, st.integers(10, 59), ways, stops)
 compact = st.one_of(exchanges, exchanges, exchanges, anything.map(lambda one: [one])).map(
@@ -232,6 +243,15 @@ ODD = [
     usual(30, "system", "o", subtype="local_command", content="x"),
     usual(30, "queue-operation", "o", name="Bash", arguments={"x": 1}),
     usual(30, "queue-operation", "o", name="Bash"),
+    of_agent(30, "o", A_TEXT),
+    of_agent(30, "o", A_TEXT, agentId=None),
+    of_agent(30, "o", A_TEXT, normalizedMessages=[{"type": "tool_use", "id": "hidden", "name": "x", "input": {}}]),
+    of_agent(30, "o", A_TEXT, message="none"),
+    of_agent(30, "o", A_TEXT, message={"type": "system", "message": {"content": [A_TEXT]}}),
+    of_agent(30, "o", A_TEXT, message={"type": "user", "agentId": "a8", "message": {"content": "on"}, "isMeta": True}),
+    of_agent(30, "o", A_TEXT, message={"type": "user", "message": {"content": "on"}, "toolDenialKind": "x"}),
+    of_agent(30, "o", {"type": "tool_result", "tool_use_id": "c20", "content": "no", "is_error": True}),
+    of_agent(30, "o", {"type": "tool_use", "id": "c20", "name": "Task", "input": {"prompt": "go"}}),
     {"type": "summary", "summary": "x", "leafUuid": "y"},
 ]
 
@@ -263,6 +283,17 @@ def test_what_a_session_mostly_holds_is_told_at_once() -> None:
     assert [payload(call.result) for call in trace.calls] == [b'"done %d"' % number for number in range(10, 50)]
     said = [payload(step.payload) for step in trace.steps() if step.kind.label == "model"]
     assert said == [b'"hm\\nso I call"'] * 40
+
+
+def test_what_a_sub_agent_did_is_told_at_once_from_the_news_of_it() -> None:
+    held = [one for number in range(10, 60) for one in exchange(number, frozenset({"agent"}), None)]
+    lines = [json.dumps(one, separators=(",", ":")) for one in held if one["type"] == "progress"]
+    with mock.patch.object(Session, "line", autospec=True, side_effect=Session.line) as one_by_one:
+        (trace,) = read([json.dumps(FIRST, separators=(",", ":")), *lines]).traces
+    assert one_by_one.call_count == 2
+    told = [(call.recorded_id, payload(call.result)) for call in trace.calls]
+    assert told == [(f"s{number}", b'"read"') for number in range(10, 60)]
+    assert {step.agent for step in trace.steps()} == {"main", "agent-a7"}
 
 
 def test_a_session_of_which_little_can_be_told_at_once_is_soon_given_up() -> None:

@@ -5,6 +5,7 @@ Payloads stay views into the bytes that they came from.
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import TYPE_CHECKING
 
@@ -142,6 +143,7 @@ def is_true(fields: Fields, *names: str) -> bool:
 
 # what looks like a call ----------------------------------------------------------------------------------------------
 
+_USUAL = 64  # characters of a key that is remembered
 _HUMPS = late(r"(?<=[a-z0-9])(?=[A-Z])")
 _BETWEEN = late(r"[^a-z0-9]+")
 _CALL_IDS = frozenset(
@@ -174,6 +176,11 @@ def is_like_calls(raw: Payload) -> bool:
 
 def spelled(word: str) -> str:
     """A name in one spelling: `toolCall`, `tool-call` and `Tool Call` are `tool_call`."""
+    return _spelled(word) if len(word) <= _USUAL else _spelled.__wrapped__(word)
+
+
+@functools.lru_cache(1024)
+def _spelled(word: str) -> str:
     return _BETWEEN.sub("_", _HUMPS.sub("_", word).lower()).strip("_")
 
 

@@ -42,7 +42,7 @@ _write_lines = msgspec.json.Encoder().encode_lines
 
 
 class Form(msgspec.Struct, frozen=True, eq=False):
-    """Objects of one kind: the types of the fields that are read, `Raw` for JSON as it stands, a form or a list of one
+    """Objects of one kind: the types of the fields that are read, `Raw` for JSON as it stands, a form or what holds one
     for what is opened; those of which it is asked where they stand; and names that none of these objects may have.
     """
 
@@ -54,6 +54,12 @@ class Form(msgspec.Struct, frozen=True, eq=False):
 
 class Items(msgspec.Struct, frozen=True, eq=False):
     """A list of objects of a form, or a text in its place."""
+
+    of: Form
+
+
+class OrText(msgspec.Struct, frozen=True, eq=False):
+    """An object of a form, or a text in its place."""
 
     of: Form
 
@@ -190,6 +196,8 @@ def _always(_: Any) -> bool:
 def _type_of(told: Any, orders: Orders, *, scalar: bool) -> Any:
     if isinstance(told, Form):
         return _type_of_objects(told, orders) | None
+    if isinstance(told, OrText):
+        return _type_of_objects(told.of, orders) | str | None
     if isinstance(told, Items):
         return list.__class_getitem__(_type_of_objects(told.of, orders)) | str | None
     return SCALAR if scalar and told is msgspec.Raw else told
@@ -221,13 +229,13 @@ def _met(form: Form, text: bytes | msgspec.Raw) -> Iterator[tuple[str, Keys]]:
         raise ValueError(form.name)
     yield form.name, tuple(fields)
     for name, held in form.types.items():
-        told, raw = fields.get(name), held
+        told = fields.get(name)
         opened = b"" if told is None else bytes(memoryview(told)[:1])
-        if isinstance(raw, Form) and told is not None and opened == b"{":
-            yield from _met(raw, told)
-        elif isinstance(raw, Items) and told is not None and opened == b"[":
+        if isinstance(held, (Form, OrText)) and told is not None and opened == b"{":
+            yield from _met(held if isinstance(held, Form) else held.of, told)
+        elif isinstance(held, Items) and told is not None and opened == b"[":
             for item in _items(told):
-                yield from _met(raw.of, item)
+                yield from _met(held.of, item)
 
 
 def _can_be_named(key: str) -> bool:

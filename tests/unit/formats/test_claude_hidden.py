@@ -87,6 +87,37 @@ def test_a_call_that_is_told_elsewhere_is_none(tmp_path: Path, member: Fields) -
     assert not hiding(tmp_path, asks([CALL]), answers([RESULT]), beside(**member))
 
 
+def news(message: Fields, uuid: str = "n1", **more: Any) -> Fields:
+    data = {"type": "agent_progress", "agentId": "a7", "message": message, "normalizedMessages": [], **more}
+    return beside(type="progress", uuid=uuid, toolUseID="agent_msg_1", parentToolUseID="t1", data=data)
+
+
+ITS_CALL, ITS_RESULT = {**CALL, "id": "s1"}, {**RESULT, "tool_use_id": "s1"}
+ASKED = record("assistant", "i1", None, [ITS_CALL], id="im1", model="m")
+ANSWERED = record("user", "i2", "i1", [ITS_RESULT])
+
+
+def test_what_a_sub_agent_did_is_no_gap_in_the_news_of_it(tmp_path: Path) -> None:
+    told = (news(ASKED), news(ANSWERED, "n2", normalizedMessages=[ASKED]))
+    assert not hiding(tmp_path, asks([CALL]), *told, answers([RESULT]))
+    assert not hiding(tmp_path, asks([CALL]), *told, *told, answers([RESULT]))  # as a resumed session repeats it
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        news({**ASKED, "uuid": "i3"}, normalizedMessages=[{"content": [{**CALL, "id": "other"}]}]),
+        {**news(ASKED), "calls": [{**CALL, "id": "other"}]},
+        {**news(ASKED), "name": "rm", "input": {}},
+        news(record("assistant", "i9", None, [{**CALL, "id": "other"}], id="im9")),  # the id of an earlier record
+        news({**ASKED, "message": {"role": "model", "parts": [{"functionCall": {"id": "other", "name": "rm"}}]}}, "n5"),
+    ],
+)
+def test_a_call_beside_what_a_sub_agent_did_is_a_gap(tmp_path: Path, hidden: Fields) -> None:
+    told = (news({"type": "user", "uuid": "i0", "message": {"content": "go"}}), news(ANSWERED, "n3"))
+    assert hiding(tmp_path, asks([CALL]), *told, news(ASKED, "n4"), hidden, answers([RESULT]))
+
+
 def test_a_message_without_content_is_known_by_all_that_it_says(tmp_path: Path) -> None:
     spoken = beside(type="assistant", message={"role": "model", "parts": [{"text": "hm"}]})
     asked = {"role": "model", "parts": [{"functionCall": {"id": "t1", "name": "rm", "args": {}}}]}

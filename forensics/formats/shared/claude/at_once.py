@@ -153,8 +153,8 @@ class _Run:
         for turn in turns[1:]:
             piece = self.pieces[turn.at]
             says = turn.texts[0] if len(turn.texts) == 1 else NONE
-            model = "" if piece is None else piece.model
-            every[turn.at] = [Event(StepKind.MODEL, model, says=says), *every[turn.at]]
+            model, pointer = ("", "") if piece is None else (piece.model, piece.pointer)
+            every[turn.at] = [Event(StepKind.MODEL, model, says=says, pointer=pointer), *every[turn.at]]
         owners = chain.from_iterable(map(repeat, range(len(every)), map(len, every)))
         return list(chain.from_iterable(every)), list(owners)
 
@@ -209,7 +209,10 @@ class _Run:
         last = begun[-1]
         one.turn, one.message, one.texts = first + len(begun) - 1, last.key, self._payloads(last)
         place = len(session.build.places) - len(self.pieces) + last.at
-        one.spot, one.asked, one.stop = Spot(place, "", self.rows.times[self.begin + last.at]), last.asked, last.stop
+        piece = self.pieces[last.at]
+        pointer = "" if piece is None else piece.pointer
+        one.spot = Spot(place, pointer, self.rows.times[self.begin + last.at])
+        one.asked, one.stop = last.asked, last.stop
 
     def _payloads(self, turn: Turn) -> list[Payload]:
         text = self.session.build.places.text

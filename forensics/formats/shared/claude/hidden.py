@@ -11,11 +11,22 @@ import msgspec
 
 from forensics.core.jsonvalue import value_of
 from forensics.core.sanitise import one_line
-from forensics.formats.shared.claude.kinds import CALLS_BESIDE, is_read, is_result
-from forensics.formats.shared.fields import as_object, call_marks, holds_a_call, is_text, names_a_tool, opens_with
+from forensics.formats.shared.claude.kinds import AGENT_NEWS, CALLS_BESIDE, is_read, is_result
+from forensics.formats.shared.fields import (
+    Fields,
+    as_object,
+    call_marks,
+    holds_a_call,
+    is_text,
+    names_a_tool,
+    object_in,
+    opens_with,
+    present,
+    text,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from forensics.core.trace import Payload
     from forensics.formats.shared.claude.lines import Record
@@ -32,10 +43,15 @@ class Named(msgspec.Struct, frozen=True):
     tool: str
 
 
-def suspect(record: Record) -> Payload | None:
-    """The part of a record that may hold calls and is not read as what it is; None for most records."""
+def suspect(record: Record, *, again: bool = False) -> Payload | None:
+    """The part of a record that may hold calls and is not read as what it is; None for most records. Nothing is read of
+    one that stands `again`.
+    """
     if record.kind not in ("assistant", "user"):
-        return as_object(record.fields) if _may_hold(record) else None
+        unread = _unread_of_news(record.fields, again=again) if record.kind == "progress" else None
+        if unread is None or names_a_tool(record.fields):
+            return as_object(record.fields) if _may_hold(record) else None
+        return _listed(unread) if any(map(may_hold, unread)) else None
     content = record.content
     if content is None or (not is_text(content) and not opens_with(content, b"[")):
         return as_object(record.fields)
@@ -45,11 +61,28 @@ def suspect(record: Record) -> Payload | None:
         for kind, (raw, fields) in zip(record.kinds, record.blocks, strict=True)
         if not is_read(record.kind, kind) and fields and (holds_a_call(raw) or call_marks(fields))
     ]
-    found = [*beside, *unread]
-    return msgspec.Raw(b"[" + b",".join(map(bytes, found)) + b"]") if found else None
+    return _listed([*beside, *unread]) if beside or unread else None
 
 
 _NOTHING = (b"null", b"[]", b"{}")
+
+
+def _unread_of_news(fields: Fields, *, again: bool) -> list[Payload] | None:
+    """What stands in a record beside the one of a sub-agent that it has news of, which is read as such; None where it
+    has none. (That the record itself names a call says of which call it is the news.)
+    """
+    data = object_in(fields, "data")
+    said = present(data, "message")
+    if text(data, "type") != AGENT_NEWS or said is None or is_text(said):
+        return None
+    if again:
+        return list(fields.values())
+    held = [value for name, value in fields.items() if name != "data"]
+    return held + [value for name, value in data.items() if name != "message"]
+
+
+def _listed(parts: Iterable[Payload]) -> Payload:
+    return msgspec.Raw(b"[" + b",".join(map(bytes, parts)) + b"]")
 
 
 def _may_hold(record: Record) -> bool:

@@ -64,13 +64,26 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 
 class Piece(msgspec.Struct, frozen=True, gc=False):
     """A piece of a model turn: the id that all pieces share ("": it has none), who spoke, why the turn ended ("": not
-    said), and its texts.
+    said), its texts, and where in its record it stands.
     """
 
     key: str
     model: str
     stop: str
     texts: Sequence[Where]
+    pointer: str
+
+
+class Speech(msgspec.Struct, frozen=True, gc=False):
+    """What the model said or was shown, in the record of a row: the object that says it, where in the text that begins,
+    where in the record it stands ("": it is the record), and its lane.
+    """
+
+    row: int
+    one: Any
+    begin: int
+    pointer: str
+    lane: str | None
 
 
 class Rows:
@@ -101,11 +114,13 @@ class Rows:
         """Tell the steps of a record of that lane (None: it follows from the records before)."""
         self.lanes[row], self.events[row] = lane, events
 
-    def know(self, row: int, kind: str, owner: str, content: Where) -> None:
-        """Note by what a record with a message is known, which is a piece of `owner`."""
-        offset, length = content
-        self.names[row], self.offsets[row] = names_of(kind, self.uuids[row], owner, length), offset
-        self.speaks[row] = True
+    def know(self, speech: Speech, kind: str, content: Where) -> None:
+        """Note by what a message is known, which is a piece of a message with an id or else of its time."""
+        row, one, (offset, length) = speech.row, speech.one, content
+        owner = one.message.id or one.timestamp or ""
+        self.names[row] += names_of(kind, one.uuid or "", owner, length)
+        self.offsets[row] = offset
+        self.speaks[row] = not speech.pointer
 
 
 def _noted_as(name: str) -> tuple[Event, ...]:
@@ -123,13 +138,21 @@ def _times(texts: list[str]) -> list[int]:
 
 def rows_of(lines: Lines) -> Rows:
     """The rows of the records of some lines."""
-    rows = Rows(lines)
+    rows, records = Rows(lines), lines.records
     by_kind: dict[str, list[int]] = {}
-    for row, one in enumerate(lines.records):
+    for row, one in enumerate(records):
         by_kind.setdefault(one.type or "", []).append(row)
+    spoken: dict[str, list[Speech]] = {kind: [] for kind in _TOLD}
     for kind, some in by_kind.items():
-        if kind not in _BY_THEMSELVES:
-            _TOLD.get(kind, _noted)(lines, rows, some)
+        if kind in spoken:
+            begins = (lines.starts[row] - lines.base for row in some)
+            spoken[kind] += [
+                Speech(row, records[row], at, "", _lane(records[row])) for row, at in zip(some, begins, strict=True)
+            ]
+        elif kind not in _BY_THEMSELVES:
+            _noted(lines, rows, some, spoken)
+    for kind, tell in _TOLD.items():
+        tell(lines, rows, spoken[kind])
     return rows
 
 
@@ -139,35 +162,37 @@ _BY_THEMSELVES = frozenset({"", "result"})
 # turns ---------------------------------------------------------------------------------------------------------------
 
 
-def _turns(lines: Lines, rows: Rows, some: Sequence[int]) -> None:
-    """Records of the model: pieces of its turns, and the calls that they ask for."""
-    told = [row for row in some if _is_piece(lines, rows, row, lines.records[row])]
-    spent = usages([lines.records[row].message.usage for row in told])
-    for row, tokens in zip(told, spent, strict=True):
-        rows.tokens[row] = tokens
+def _turns(lines: Lines, rows: Rows, spoken: Sequence[Speech]) -> None:
+    """What the model said: pieces of its turns, and the calls that they ask for."""
+    told = [speech for speech in spoken if _is_piece(lines, rows, speech)]
+    spent = usages([speech.one.message.usage for speech in told])
+    for speech, tokens in zip(told, spent, strict=True):
+        rows.tokens[speech.row] = tokens
 
 
-def _is_piece(lines: Lines, rows: Rows, row: int, one: Any) -> bool:
-    """Tell a record of the model, unless more is to be said of it: it is none of its own, was cut, or starts a
-    sub-agent.
+def _is_piece(lines: Lines, rows: Rows, speech: Speech) -> bool:
+    """Tell what the model said, unless more is to be said of it: it is none of its own, was cut, or starts a sub-agent.
+    Returns whether it was told.
     """
+    one = speech.one
     message = one.message
     if not message or message.model == SYNTHETIC or message.stop_reason in CUT or not isinstance(message.content, list):
         return False
-    begin = lines.content_at(row)
-    told = _asked(lines, message.content, begin + 1) if begin >= 0 else None
+    begin = lines.within(message, "content", lines.within(one, "message", speech.begin))
+    told = _asked(lines, speech, begin + 1) if begin >= 0 else None
     if told is None:
         return False
     calls, texts = told
-    rows.know(row, "assistant", message.id or one.timestamp or "", (lines.base + begin, size_of(message.content)))
-    rows.tell(row, _lane(one), calls)
+    rows.know(speech, "assistant", (lines.base + begin, size_of(message.content)))
+    rows.tell(speech.row, speech.lane, calls)
     key, model, stop = message.id or one.requestId or "", message.model or "", message.stop_reason or ""
-    rows.pieces[row] = Piece(key, model, stop, texts)
+    rows.pieces[speech.row] = Piece(key, model, stop, texts, speech.pointer)
     return True
 
 
-def _asked(lines: Lines, blocks: Sequence[Any], begin: int) -> tuple[list[Event], list[Where]] | None:
-    """The calls that some blocks ask for, and their texts; None where one of them is told by itself."""
+def _asked(lines: Lines, speech: Speech, begin: int) -> tuple[list[Event], list[Where]] | None:
+    """The calls that the blocks of a message ask for, and their texts; None where one of them is told by itself."""
+    blocks = speech.one.message.content
     calls: list[Event] = []
     texts: list[Where] = []
     for number, block in enumerate(blocks):
@@ -179,7 +204,7 @@ def _asked(lines: Lines, blocks: Sequence[Any], begin: int) -> tuple[list[Event]
             return None
         said, where = found
         if is_call:
-            pointer = f"/message/content/{number}"
+            pointer = f"{speech.pointer}/message/content/{number}"
             calls.append(Event(StepKind.TOOL_CALL, block.name or "", block.id or "", Outcome.RECORDED, where, pointer))
         elif said is not None and said != _SILENT:
             texts.append(where)
@@ -189,29 +214,31 @@ def _asked(lines: Lines, blocks: Sequence[Any], begin: int) -> tuple[list[Event]
 # what the model was shown --------------------------------------------------------------------------------------------
 
 
-def _shown(lines: Lines, rows: Rows, some: Sequence[int]) -> None:
-    """Records of a person or of the harness: results, and what was said beside them."""
-    for row in some:
-        one = lines.records[row]
+def _shown(lines: Lines, rows: Rows, spoken: Sequence[Speech]) -> None:
+    """What a person or the harness said: results, and what was said beside them."""
+    for speech in spoken:
+        one = speech.one
         content = one.message.content if one.message else ""
-        begin = lines.content_at(row) if content else NOWHERE
+        begin = lines.within(one.message, "content", lines.within(one, "message", speech.begin)) if content else NOWHERE
         if begin < 0:
             continue
-        where, meta = (lines.base + begin, size_of(content)), one.isMeta is True
+        where = (lines.base + begin, size_of(content))
         if isinstance(content, list):
-            told = _answered(lines, one, begin + 1)
+            told = _answered(lines, speech, begin + 1)
         else:
-            told = None if content.startswith(INTERRUPTION) else [_said(where, meta=meta)]
+            told = None if content.startswith(INTERRUPTION) else [_said(speech, where)]
         if told is not None:
-            rows.know(row, "user", one.message.id or one.timestamp or "", where)
-            rows.tell(row, _lane(one), told)
-            rows.asks[row] = not (meta or one.isSidechain or told[0].kind is StepKind.TOOL_RESULT)
+            rows.know(speech, "user", where)
+            rows.tell(speech.row, speech.lane, told)
+            answers = told[0].kind is StepKind.TOOL_RESULT
+            rows.asks[speech.row] = not (speech.pointer or one.isMeta or one.isSidechain or answers)
 
 
-def _answered(lines: Lines, one: Any, begin: int) -> list[Event] | None:
+def _answered(lines: Lines, speech: Speech, begin: int) -> list[Event] | None:
     """The results in the blocks of a record, then what is said beside them; None where it is told by itself."""
     results: list[Event] = []
     spoken: list[Where] = []
+    one = speech.one
     blocks = one.message.content
     for number, block in enumerate(blocks):
         if number:
@@ -225,15 +252,14 @@ def _answered(lines: Lines, one: Any, begin: int) -> list[Event] | None:
             told = _outcome(one, block, said)
             if told is None:
                 return None
-            results.append(
-                Event(StepKind.TOOL_RESULT, "", block.tool_use_id or "", told, where, f"/message/content/{number}")
-            )
+            pointer = f"{speech.pointer}/message/content/{number}"
+            results.append(Event(StepKind.TOOL_RESULT, "", block.tool_use_id or "", told, where, pointer))
         elif said is not None and said != _SILENT:
             spoken.append(where)
             if spoken[1:] or _interrupts(said):
                 return None
     if spoken or not results:
-        results.append(_said(spoken[0] if spoken else NONE, meta=one.isMeta is True))
+        results.append(_said(speech, spoken[0] if spoken else NONE))
     return results
 
 
@@ -254,34 +280,63 @@ def _interrupts(said: Payload) -> bool:
     return bytes(memoryview(said)[:2]) in MAY_SAY and text_of(said).startswith(INTERRUPTION)
 
 
-def _said(where: Where, *, meta: bool) -> Event:
-    return Event(StepKind.SYSTEM, "meta", says=where) if meta else Event(StepKind.USER, says=where)
+def _said(speech: Speech, where: Where) -> Event:
+    meta = speech.one.isMeta is True
+    kind, name = (StepKind.SYSTEM, "meta") if meta else (StepKind.USER, "")
+    return Event(kind, name, says=where, pointer=speech.pointer)
 
 
 # everything else -----------------------------------------------------------------------------------------------------
 
 
-def _noted(lines: Lines, rows: Rows, some: Sequence[int]) -> None:
+def _noted(lines: Lines, rows: Rows, some: Sequence[int], spoken: dict[str, list[Speech]]) -> None:
     """Records that the model is not shown, or that put something before it beside the conversation."""
     records, uuids = lines.records, rows.uuids
     kind: str = records[some[0]].type
-    tell, odd = _NOTES.get(kind, _kept), _suspects(lines, some)
+    news = {row for row in some if kind == "progress" and records[row].data and records[row].data.type == AGENT_NEWS}
+    others = [row for row in some if row not in news]
+    odd = _named_so(lines, some) | _suspects(lines, others)
+    tell = _NOTES.get(kind, _kept)
     for row in some:
         one = records[row]
-        if one.message is ABSENT and row not in odd:
-            rows.names[row] = ((uuids[row], kind, 0),) if uuids[row] else ()
+        if one.message is not ABSENT or row in odd:
+            continue
+        rows.names[row] = ((uuids[row], kind, 0),) if uuids[row] else ()
+        if row in news:
+            _tell_news(lines, row, one, spoken)
+        else:
             tell(lines, rows, row, one)
 
 
-def _suspects(lines: Lines, some: Sequence[int]) -> set[int]:
-    """Which of the records may hold a call or a result, or be one."""
+def _named_so(lines: Lines, some: Sequence[int]) -> set[int]:
+    """Which of the records are named like calls."""
     records = lines.records
     named = {kind for kind in {type(records[row]) for row in some} if names_a_tool(kind.__struct_encode_fields__)}
-    found = {row for row in some if named and type(records[row]) in named and names_a_tool(keys_of(records[row]))}
+    return {row for row in some if named and type(records[row]) in named and names_a_tool(keys_of(records[row]))}
+
+
+def _suspects(lines: Lines, some: Sequence[int]) -> set[int]:
+    """Which of the records may hold a call or a result."""
+    found: set[int] = set()
     for run, begin, end in lines.runs(some):
         if may_hold(lines.text, begin, end):
-            found.update(run)
+            found.update(row for row in run if may_hold(lines.line(row)))
     return found
+
+
+def _tell_news(lines: Lines, row: int, one: Any, spoken: dict[str, list[Speech]]) -> None:
+    """What a sub-agent said or was shown, in news of it that hold no more calls than that."""
+    data, said, line = one.data, one.data.message, lines.starts[row] - lines.base
+    if not said or isinstance(said, str) or said.type not in spoken:
+        return
+    agent = said.agentId if data.agentId is ABSENT else data.agentId
+    lane = lane_name(said.parent_tool_use_id or "", agent or "", aside=True)
+    begin = lines.within(data, "message", lines.within(one, "data", line))
+    if not lane or begin < 0:
+        return
+    beside = ((line, begin), (begin + size_of(said), line + lines.lengths[row]))
+    if not any(may_hold(lines.text, *part) for part in beside):
+        spoken[said.type].append(Speech(row, said, begin, "/data/message", lane))
 
 
 def _kept(_: Lines, rows: Rows, row: int, one: Any) -> None:
@@ -290,10 +345,8 @@ def _kept(_: Lines, rows: Rows, row: int, one: Any) -> None:
 
 
 def _progress(_: Lines, rows: Rows, row: int, one: Any) -> None:
-    """News of a running tool; those of a sub-agent are told by themselves."""
-    kind = (one.data and one.data.type) or "progress"
-    if kind != AGENT_NEWS:
-        rows.tell(row, _OF_NONE, rows.noted[kind])
+    """News of a running tool."""
+    rows.tell(row, _OF_NONE, rows.noted[(one.data and one.data.type) or "progress"])
 
 
 def _system(_: Lines, rows: Rows, row: int, one: Any) -> None:
@@ -306,8 +359,9 @@ def _system(_: Lines, rows: Rows, row: int, one: Any) -> None:
 def _attachment(lines: Lines, rows: Rows, row: int, one: Any) -> None:
     """What the harness put before the model beside the conversation."""
     shown = one.attachment
-    if shown and one.free["attachment"](one):
-        says = (lines.base + lines.field_at("attachment", lines.starts[row] - lines.base), size_of(shown))
+    begin = lines.within(one, "attachment", lines.starts[row] - lines.base) if shown else NOWHERE
+    if begin >= 0:
+        says = (lines.base + begin, size_of(shown))
         rows.tell(row, _lane(one), (Event(StepKind.SYSTEM, shown.type or "attachment", says=says),))
 
 
@@ -322,7 +376,7 @@ def _lane(one: Any) -> str | None:
     return lane_name(under or "", one.agentId or "", aside=bool(aside)) or None
 
 
-_TOLD: dict[str, Callable[[Lines, Rows, Sequence[int]], None]] = {"assistant": _turns, "user": _shown}
+_TOLD: dict[str, Callable[[Lines, Rows, Sequence[Speech]], None]] = {"assistant": _turns, "user": _shown}
 _NOTES: dict[str, Callable[[Lines, Rows, int, Any], None]] = {
     "progress": _progress,
     "system": _system,

@@ -130,8 +130,7 @@ class Session:
         spot = Spot(spot.place, spot.pointer, nanoseconds(present(fields, "timestamp")))
         if self.again.is_again(record, self.lanes.wait_for):
             self.again.note(self.build.places.locator(spot.place, spot.pointer))
-            if record.content is None:  # it was known by its id alone
-                self._suspect(record, spot)
+            self._suspect_again(record, spot)
             return
         if self.chain.note(record):
             self.tell_lost(spot)
@@ -143,9 +142,14 @@ class Session:
         message = "the record that this one follows is not in the file: what stood between is lost"
         self.trace_builder().gap("evidence_gap", message, spot)
 
-    def _suspect(self, record: Record, spot: Spot) -> None:
+    def _suspect_again(self, record: Record, spot: Spot) -> None:
+        """The same of a record that stood before, unless that is known by its content too."""
+        if record.content is None:
+            self._suspect(record, spot, again=True)
+
+    def _suspect(self, record: Record, spot: Spot, *, again: bool = False) -> None:
         """Note what may hold calls in a place that is not read, until all calls are told."""
-        part = suspect(record)
+        part = suspect(record, again=again)
         if part is not None:
             self.suspects.append((part, spot))
         unread = unread_message(record)
@@ -358,6 +362,7 @@ class Session:
 
     def _sub_agent(self, record: Record, data: Fields, inner: Record, spot: Spot, tainted: str | None) -> None:
         if self.again.is_again(inner, self.lanes.wait_for):
+            self._suspect_again(inner, spot)
             self.trace_builder().step(StepKind.OTHER, spot, name=AGENT_NEWS, agent=MAIN)
             return
         marks = {name: record.fields[name] for name in ("parentToolUseID",) if name in record.fields}

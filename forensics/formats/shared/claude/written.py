@@ -11,7 +11,7 @@ import msgspec
 from forensics.core.trace import NOWHERE, Payload
 from forensics.formats.shared.claude.kinds import CALLS_BESIDE, CONTENT, STRUCTURED, WORDS
 from forensics.formats.shared.claude.lines import is_utf8
-from forensics.formats.shared.forms import ABSENT, FLAG, TEXT, Form, Items, Spellings
+from forensics.formats.shared.forms import ABSENT, FLAG, TEXT, Form, Items, OrText, Spellings
 from forensics.formats.shared.lines import Span, spans_between
 
 if TYPE_CHECKING:
@@ -48,16 +48,27 @@ _MESSAGE = Form(
     sought=frozenset({"content"}),
     never=CALLS_BESIDE,
 )
-_TYPED = {"type": TEXT}
+_ALONE = frozenset({"toolDenialKind", "isCompactSummary"})
+"""The marks of records of which more is to be said."""
+_SPOKEN: dict[str, Any] = {
+    **dict.fromkeys(("type", "uuid", "timestamp", "requestId", "agentId", "parent_tool_use_id"), TEXT),
+    **dict.fromkeys(STRUCTURED, _RAW),
+    "isMeta": FLAG,
+    "message": _MESSAGE,
+}
+_NEWS = Form("news", _SPOKEN, sought=frozenset({"message"}), never=_ALONE)
+_DATA = Form("data", {"type": TEXT, "agentId": TEXT, "message": OrText(_NEWS)}, sought=frozenset({"message"}))
 RECORD = Form(
     "record",
-    dict.fromkeys(("type", "subtype", "uuid", "parentUuid", "timestamp", "requestId", "agentId"), TEXT)
-    | dict.fromkeys(("cwd", "gitBranch", "sessionId", "userType", "version", "parent_tool_use_id"), TEXT)
-    | dict.fromkeys(("isSidechain", "isMeta"), FLAG)
-    | dict.fromkeys(STRUCTURED, _RAW)
-    | {"message": _MESSAGE, "data": Form("data", _TYPED), "attachment": Form("attachment", _TYPED)},
-    sought=frozenset({"message", "attachment"}),
-    never=frozenset({"toolDenialKind", "isCompactSummary"}),  # the marks of records of which more is to be said
+    {
+        **dict.fromkeys(("subtype", "parentUuid", "cwd", "gitBranch", "sessionId", "userType", "version"), TEXT),
+        **_SPOKEN,
+        "isSidechain": FLAG,
+        "data": _DATA,
+        "attachment": Form("attachment", {"type": TEXT}),
+    },
+    sought=frozenset({"message", "data", "attachment"}),
+    never=_ALONE,
 )
 """What is read of the records that are told at once."""
 
@@ -100,13 +111,15 @@ class Lines(msgspec.Struct, frozen=True, gc=False):
                 yield rows[first:at], begin - self.base, end - self.base
                 first = at
 
-    def content_at(self, row: int) -> int:
-        """Where in the text the content of a record's message begins; NOWHERE where that is not plain to see."""
-        one = self.records[row]
-        if not one.free["message"](one) or not one.message.free["content"](one.message):
-            return NOWHERE
-        find = self.text.find
-        return find(_CONTENT, find(_MESSAGE_KEY, self.starts[row] - self.base) + len(_MESSAGE_KEY)) + len(_CONTENT)
+    def line(self, row: int) -> bytes:
+        """The bytes of a line."""
+        begin = self.starts[row] - self.base
+        return self.text[begin : begin + self.lengths[row]]
+
+    def within(self, one: Any, name: str, begin: int) -> int:
+        """Where in the text a field of an object that begins there stands; NOWHERE where that is not plain to see."""
+        key = _KEYS[name]
+        return self.text.find(key, begin) + len(key) if begin >= 0 and one.free[name](one) else NOWHERE
 
     def found(self, one: Any, names: Sequence[str], begin: int) -> tuple[Payload | None, Where] | None:
         """The first of these fields that is not null of an object that begins there in the text, and where it stands;
@@ -115,17 +128,12 @@ class Lines(msgspec.Struct, frozen=True, gc=False):
         for name in names:
             raw = getattr(one, name)
             if raw is not ABSENT and raw != _NULL:
-                return (raw, (self.base + self.field_at(name, begin), len(raw))) if one.free[name](one) else None
+                at = self.within(one, name, begin)
+                return (raw, (self.base + at, len(raw))) if at >= 0 else None
         return None, NONE
 
-    def field_at(self, name: str, begin: int) -> int:
-        """Where in the text the field of an object that begins there stands."""
-        key = _KEYS[name]
-        return self.text.find(key, begin) + len(key)
 
-
-_KEYS = {name: b'"%b":' % name.encode() for name in (*_BLOCK.sought, "attachment", "message", "content")}
-_CONTENT, _MESSAGE_KEY = _KEYS["content"], _KEYS["message"]
+_KEYS = {name: b'"%b":' % name.encode() for name in _BLOCK.sought | RECORD.sought}
 
 
 def size_of(held: Any) -> int:
