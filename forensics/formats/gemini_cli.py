@@ -69,6 +69,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
 def _read_document(source: Source, document: Document, session: Session) -> None:
     fields = fields_of(document.body)
     session.head(fields)
+    session.strange({name: held for name, held in fields.items() if name != "messages"}, document.spot)
     finder = Finder(source, session.build.places, document.start)
     for at, item in enumerate(items_of(fields["messages"])):
         place = finder.place(item)

@@ -110,7 +110,9 @@ def _read_document(source: Source, document: Document, messages: tuple[list[Payl
     finder = Finder(source, sessions.build.places, document.start)
     items, base = messages
     if base:
-        sessions.about(object_in(fields_of(document.body), "info"))
+        fields = fields_of(document.body)
+        sessions.about(object_in(fields, "info"))
+        sessions.strange({name: held for name, held in fields.items() if name != "messages"}, document.spot)
     for at, item in enumerate(items):
         place = finder.place(item)
         spot = Spot(place if place >= 0 else document.spot.place, f"{base}/{at}")
@@ -120,8 +122,8 @@ def _read_document(source: Source, document: Document, messages: tuple[list[Payl
 
 def _message(fields: Fields, spot: Spot, tainted: str | None, sessions: Sessions) -> None:
     info = object_in(fields, "info")
+    sessions.strange({name: held for name, held in fields.items() if name != "parts" or not info}, spot)
     if not info:
-        sessions.strange(fields, spot)
         return
     sessions.message(info, spot.down("/info"), tainted)
     for at, part in enumerate(items_in(fields, "parts")):

@@ -94,6 +94,7 @@ def _read_document(source: Source, document: Document, build: EvidenceBuilder) -
     items, base = (items_of(fields["history"]), "/history") if fields else (items_of(document.body), "")
     finder = Finder(source, build.places, document.start)
     conversation = Conversation(build.trace(text(fields, *_NAMES) or "conversation"), build)
+    conversation.look_through(_beside(fields), document.spot)
     for at, item in enumerate(items):
         place = finder.place(item)
         spot = Spot(place if place >= 0 else document.spot.place, f"{base}/{at}")
@@ -111,8 +112,14 @@ def _read_lines(source: Source, build: EvidenceBuilder) -> None:
             continue
         name = text(fields, *_NAMES) or f"conversation-{build.counts.lines - 1}"
         conversation = Conversation(build.trace(name), build)
+        conversation.look_through(_beside(fields), spot)
         for at, item in enumerate(items_of(fields["history"])):
             _tell(conversation, item, spot.down(f"/history/{at}"), tainted)
+
+
+def _beside(fields: Fields) -> Fields:
+    """What a record says beside the history of its conversation."""
+    return {name: held for name, held in fields.items() if name != "history"}
 
 
 def _tell(conversation: Conversation, item: Payload, spot: Spot, tainted: str | None) -> None:

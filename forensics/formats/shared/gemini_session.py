@@ -220,16 +220,18 @@ class _Telling:
         words = [] if message.text is None else [message.text]
         turn = self.builder.turn(self.lane, one.spot, text=joined([*thoughts, *words]), model=text(one.fields, "model"))
         self.doubts.note(self.builder, (message,), one.spot)
-        asked = dict(one.asked)
+        listed = list(one.asked.values())
+        ids = {text(held.fields, "id") for held in listed} - {""}
+        tools = {text(held.fields, "name") for held in listed if not text(held.fields, "id")}
         for part in message.calls:
-            if not any(_is_copy(part.tool, part.recorded_id, held.fields) for held in asked.values()):
+            if part.recorded_id not in ids and part.tool not in tools:
                 at = one.spot.down(part.pointer)
                 self.builder.request(
                     self.lane, turn, part.tool, part.recorded_id, part.payload, at, tainted=part.tainted
                 )
-        for held in asked.values():
+        for held in listed:
             self._ask(turn, held, one.tainted)
-        for held in asked.values():
+        for held in listed:
             self._answer(held)
 
     def _ask(self, turn: int, held: _Asked, tainted: str | None) -> None:
@@ -286,12 +288,6 @@ def _same_request(one: Fields, other: Fields) -> bool:
     return all(
         name not in other or name not in one or bytes(one[name]) == bytes(other[name]) for name in ("name", "args")
     )
-
-
-def _is_copy(tool: str, recorded_id: str | None, fields: Fields) -> bool:
-    """Whether a call among the words of a turn is one of those that it lists."""
-    listed = text(fields, "id")
-    return recorded_id == listed if recorded_id and listed else tool == text(fields, "name")
 
 
 def _response(result: Payload | None, recorded_id: str) -> tuple[Payload | None, str]:

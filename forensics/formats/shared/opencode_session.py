@@ -68,8 +68,7 @@ class Sessions:
     def __init__(self, build: EvidenceBuilder) -> None:
         self.build = build
         self.said: dict[str, dict[str, _Message]] = {}
-        self.errors: list[tuple[str, Payload | None, Spot]] = []
-        self.strangers: list[Spot] = []
+        self.errors: dict[str, list[tuple[Payload | None, Spot]]] = {}
         self.head: Fields = {}
 
     def about(self, info: Fields) -> None:
@@ -100,12 +99,12 @@ class Sessions:
     def failed(self, session: str, error: Payload | None, spot: Spot) -> None:
         """An error that a run printed."""
         self.said.setdefault(session, {})
-        self.errors.append((session, error, spot))
+        self.errors.setdefault(session, []).append((error, spot))
 
     def strange(self, fields: Fields, spot: Spot) -> None:
         """A record that is neither; what it holds may be a call."""
         if call_marks(fields) or any(map(is_like_calls, fields.values())):
-            self.strangers.append(spot)
+            self.build.gap("evidence_gap", "a record that is not read holds what looks like a call", spot)
 
     def close(self) -> None:
         """Tell all sessions, in the order in which each was told of first."""
@@ -115,11 +114,8 @@ class Sessions:
             telling = _Telling(builder, self.build)
             for message in messages.values():
                 telling.message(message)
-            for session, error, spot in self.errors:
-                if session == name:
-                    builder.step(StepKind.ERROR, spot, payload=error)
-            for spot in self.strangers:
-                builder.gap("evidence_gap", "a record that is not read holds what looks like a call", spot)
+            for error, spot in self.errors.get(name, ()):
+                builder.step(StepKind.ERROR, spot, payload=error)
 
 
 class _Telling:

@@ -97,7 +97,7 @@ class Conversation:
         elif kind in _NO_CALLS or text(fields, "source") not in (_AGENT, ""):
             said = present(args, "thought", "final_thought", "content")
             self.builder.step(StepKind.OTHER, spot, name=kind, payload=said)
-            self._look_through(fields, spot)
+            self.look_through(fields, spot)
         else:
             self._acts(kind, fields, spot, tainted)
 
@@ -176,7 +176,7 @@ class Conversation:
         if not known and (kind in _NOTES or (cause and kind not in _FAILED and not call)):
             step = StepKind.SYSTEM if kind == "recall" else StepKind.OTHER
             self.builder.step(step, spot.down("/content"), name=kind, payload=present(fields, "content"))
-            self._look_through(fields, spot)
+            self.look_through(fields, spot)
             return
         self._show(kind, call, fields, spot, tainted)
 
@@ -206,10 +206,10 @@ class Conversation:
         self.builder.step(StepKind.OTHER, spot, name="event")
         if not fields or call_marks(fields):
             self.builder.gap("evidence_gap", "an event that is neither an action nor an observation", spot)
-        self._look_through(fields, spot)
+        self.look_through(fields, spot)
 
-    def _look_through(self, fields: Fields, spot: Spot) -> None:
-        """A gap where what the harness notes holds a call."""
+    def look_through(self, fields: Fields, spot: Spot) -> None:
+        """A gap where what is not read holds a call."""
         for name, held in fields.items():
             if name != "tool_call_metadata" and is_like_calls(held):
                 message = f"what looks like a call in a member that is not read ({one_line(name, 40)})"

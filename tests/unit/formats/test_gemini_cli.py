@@ -176,6 +176,14 @@ def test_what_may_hide_a_call_is_a_gap(tmp_path: Path, hiding: Fields) -> None:
     assert [gap.code for gap in lines(tmp_path, HEAD, ASKS, hiding, ENDS).gaps if gap.hides]
 
 
+def test_a_call_beside_the_messages_of_a_document_is_a_gap(tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    path.write_text(
+        json.dumps({**HEAD, "messages": [ASKS, ENDS], "agents": [{"toolCalls": [call()]}]}), encoding="utf-8"
+    )
+    assert [gap.code for gap in read_evidence(path).gaps if gap.hides] == ["evidence_gap"]
+
+
 def test_a_call_among_the_words_of_a_turn_is_told_once(tmp_path: Path) -> None:
     asked = {"functionCall": {"id": "t1", "name": "page", "args": {"to": "ida"}}}
     other = {"functionCall": {"id": "t2", "name": "page", "args": {"to": "bo"}}}

@@ -159,6 +159,14 @@ def test_what_may_hide_a_call_is_a_gap(tmp_path: Path, hiding: Fields) -> None:
     assert [gap.code for gap in export(tmp_path, ASKS, hiding, ENDS).gaps if gap.hides]
 
 
+def test_a_call_beside_the_messages_is_a_gap(tmp_path: Path) -> None:
+    beside = [
+        {"info": {"id": "ses_1"}, "messages": [ASKS, ENDS], "agents": [{"name": "rm", "args": {}}]},
+        [{**ASKS, "calls": [{"tool": "rm", "input": {}}]}, ENDS],
+    ]
+    assert [[gap.code for gap in write(tmp_path, one).gaps if gap.hides] for one in beside] == [["evidence_gap"]] * 2
+
+
 @pytest.mark.parametrize("line", [{"type": "x", "toolCalls": [{"name": "rm"}]}, {"name": "rm", "args": {}}])
 def test_a_line_that_is_not_read_and_holds_a_call_is_a_gap(tmp_path: Path, line: Fields) -> None:
     assert [gap.code for gap in lines(tmp_path, ASKS, line, ENDS).gaps if gap.hides]

@@ -200,6 +200,12 @@ def test_what_may_hide_a_call_is_a_gap(tmp_path: Path, hiding: Fields) -> None:
     assert [gap.code for gap in write(tmp_path, [*RUN[:3], hiding, DONE]).gaps if gap.hides]
 
 
+def test_a_call_beside_the_history_is_a_gap(tmp_path: Path) -> None:
+    beside = {"instance_id": "x-1", "history": RUN, "later": [{"action": "run", "args": {}, "tool": "rm"}]}
+    for reading in (write(tmp_path, beside), lines(tmp_path, beside, beside)):
+        assert {gap.code for gap in reading.gaps if gap.hides} == {"evidence_gap"}
+
+
 def test_one_event_alone_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(EvidenceError, match="one event of an OpenHands conversation"):
         write(tmp_path, RUN[1])
