@@ -16,23 +16,32 @@ if TYPE_CHECKING:
 
 _DEEPEST = 16
 _LONGEST = 16  # items of an array that are told place by place
+_SCALARS = ({str}, {int})
 
 
 class Column(NamedTuple):
     """The scalars of one type, texts or whole numbers, that stand at one place, each with the row of its value. `above`
-    and `token` are that place and `key` is the nearest key above it, as in a leaf (forensics.core.leaves).
+    and `token` are that place and `key` is the nearest key above it, as in a leaf (forensics.core.leaves). Where the
+    scalars are the items of one long array, `token` is None: each stands in the place of its own number.
     """
 
     rows: Sequence[int]
     items: Sequence[Any]
     above: str
-    token: Token
+    token: Token | None
     key: str | None
 
     @property
-    def pointer(self) -> str:
-        """The JSON Pointer of the place."""
-        return pointer_of(self.above, self.token)
+    def tokens(self) -> Sequence[Token]:
+        """The key or index of each."""
+        return range(len(self.rows)) if self.token is None else [self.token] * len(self.rows)
+
+    @property
+    def pointers(self) -> list[str]:
+        """The JSON Pointer of each."""
+        if self.token is None:
+            return [f"{self.above}/{at}" for at in self.tokens]
+        return [pointer_of(self.above, self.token)] * len(self.rows)
 
     @property
     def is_text(self) -> bool:
@@ -76,11 +85,20 @@ class Columns:
                 yield from self._at(of, items, _Place(place.pointer, key, key, place.depth + 1))
 
     def _arrays(self, rows: Sequence[int], arrays: Sequence[Any], place: _Place) -> Iterator[Column]:
-        for at in range(min(max(map(len, arrays), default=0), _LONGEST)):
-            held = [(row, array[at]) for row, array in zip(rows, arrays, strict=True) if at < len(array)]
-            of, items = zip(*held, strict=True)
+        short = [(row, array) for row, array in zip(rows, arrays, strict=True) if len(array) <= _LONGEST]
+        for at in range(max((len(array) for _, array in short), default=0)):
+            of, items = zip(*[(row, array[at]) for row, array in short if at < len(array)], strict=True)
             yield from self._at(of, items, _Place(place.pointer, at, place.key, place.depth + 1))
-        self.left.update(row for row, array in zip(rows, arrays, strict=True) if len(array) > _LONGEST)
+        for row, array in zip(rows, arrays, strict=True) if len(short) < len(arrays) else ():
+            if len(array) > _LONGEST:
+                yield from self._long(row, array, place)
+
+    def _long(self, row: int, array: Sequence[Any], place: _Place) -> Iterator[Column]:
+        """The items of a long array in one column, where all are texts or all are whole numbers."""
+        if set(map(type, array)) in _SCALARS:
+            yield Column([row] * len(array), array, place.pointer, None, place.key)
+        else:
+            self.left.add(row)
 
     def _at(self, rows: Sequence[int], items: Sequence[Any], place: _Place) -> Iterator[Column]:
         types = set(map(type, items))

@@ -60,10 +60,6 @@ class Brought(NamedTuple):
         return Brought(*(list(compress(column, held)) for column in self))
 
 
-_New = tuple[int, str, bytes]
-"""A text that is new, by the row of its result, and its bytes."""
-
-
 def may_be_value(*, small: bool, names_id: bool) -> Callable[[str], object]:
     """What a text must match to be looked at: it has no white space, and holds a digit but, in a small trace, under a
     key that names an id.
@@ -108,17 +104,20 @@ class Newcomers:
         """A number counts only when its key names an id."""
         first = self._first.get
         anchors = [b"%d" % number for number in column.items]
-        new = [pair for pair in zip(column.rows, anchors, strict=True) if first(pair[1], pair[0]) >= pair[0]]
+        new = [first(anchor, row) >= row for row, anchor in zip(column.rows, anchors, strict=True)]
         if names_id:
-            taken = self.taken
-            own = [pair for pair in new if self._is_new(*pair) and pair[1] not in taken]
-            told = [anchor for _, anchor in own]
-            values = [anchor.decode() for anchor in told]
-            self._bring(column, [row for row, _ in own], values, ["number"] * len(own), told)
-            self.odd.update(
-                [row for row, number in zip(column.rows, column.items, strict=True) if number == 0]
-            )  # or -0
-        self.taken.update([anchor for _, anchor in new])
+            numbers = _Texts(column.rows, [anchor.decode() for anchor in anchors], anchors, column.pointers).only(new)
+            own = numbers.only(self._are_new(numbers))
+            own = own.only(_first_of_equals(own.written))
+            self._bring(own, ["number"] * len(own.rows))
+            zeros = [row for row, number in zip(column.rows, column.items, strict=True) if number == 0]  # or -0
+            self.odd.update(zeros)
+        self.taken.update(compress(anchors, new))
+
+    def _are_new(self, numbers: _Texts) -> list[bool]:
+        taken = self.taken
+        pairs = zip(numbers.rows, numbers.written, strict=True)
+        return [self._is_new(row, anchor) and anchor not in taken for row, anchor in pairs]
 
     def _is_new(self, row: int, run: bytes) -> bool:
         at = self._first.get(run)
@@ -143,77 +142,70 @@ class Newcomers:
         ]
         if True in plain:
             own = texts.only(plain)
-            fitting = [len(text) <= LONGEST_VALUE and (not small or fits(text)) for text in own.texts]
-            self._take_runs(column, own if all(fitting) else own.only(fitting))
+            fitting = [len(text) <= LONGEST_VALUE and (not small or fits(text) is not None) for text in own.texts]
+            self._take_runs(column, own.only(fitting))
         if False in plain:
             self._look_closer(column, texts.only(list(map(not_, plain))), fits)
 
     def _look_closer(self, column: Column, texts: _Texts, fits: Callable[[str], object]) -> None:
         """Look at the texts that are no new run of their own."""
-        first, composed = self._first.get, list[tuple[_New, list[bytes]]]()
-        fitting = [len(text) <= LONGEST_VALUE and fits(text) for text in texts.texts]
-        texts = texts.only(fitting)
+        first, composed = self._first.get, list[bool]()
+        texts = texts.only([len(text) <= LONGEST_VALUE and fits(text) for text in texts.texts])
         each = runs_of_each(texts.written, with_digit=not self._told.small)
-        for row, text, written, parts in zip(*texts, each, strict=True):
+        for row, written, parts in zip(texts.rows, texts.written, each, strict=True):
             at = first(written)
-            if at is not None and at <= row:
-                continue
+            known = at is not None and at <= row
             new = None if at is not None or parts == [written] else self._is_any_new(row, parts)
-            if new is None:
+            if new is None and not known:
                 self.odd.add(row)
-            elif new:
-                composed.append(((row, text, written), parts))
-        if composed:
-            self._take_composed(column, composed)
+            composed.append(bool(new))
+        if True in composed:
+            self._take_composed(column, texts.only(composed), list(compress(each, composed)))
+            if column.token is None:  # of one array, in whose order they and those that are one run are to be told
+                self.odd.update(column.rows[:1])
 
     def _take_runs(self, column: Column, new: _Texts) -> None:
         """Take the new texts that are one run, each only where it stands first in its result."""
-        said = self._said
-        if not said.isdisjoint(new.written):
-            new = new.only([run not in said for run in new.written])
-        said.update(new.written)
+        new = new.only(self._unsaid(new.written))
         self.taken.update(new.written)
         kinds = self._rules.handle_kinds(new.texts, column.key)
-        waits = self._told.stands_after
-        told = (
-            [
+        if None in kinds:
+            waits = self._told.stands_after
+            kinds = [
                 WAITS if kind is None and waits(run, row) and _DIGIT(run) else kind
                 for kind, run, row in zip(kinds, new.written, new.rows, strict=True)
             ]
-            if None in kinds
-            else kinds
-        )
-        self._bring(column, new.rows, new.texts, told, new.written)
+        self._bring(new, kinds)
 
-    def _take_composed(self, column: Column, new: list[tuple[_New, Runs]]) -> None:
+    def _take_composed(self, column: Column, new: _Texts, parts: list[Runs]) -> None:
         """Take the new texts of several runs. The runs of one that is recognised are no values of their own."""
         first, waits = self._first, self._told.stands_after
-        new = [one for one in new if one[0][2] not in self._said]
-        self._said.update(one[2] for one, _ in new)
-        kinds = self._rules.handle_kinds([text for (_, text, _), _ in new], column.key)
-        anchors = [anchor_of(text) or written for (_, text, written), _ in new]
-        for at, ((row, _, _), parts) in enumerate(new):
-            taken = (anchors[at],) if kinds[at] is None else parts
+        unsaid = self._unsaid(new.written)
+        new, parts = new.only(unsaid), list(compress(parts, unsaid))
+        kinds = self._rules.handle_kinds(new.texts, column.key)
+        anchors = [anchor_of(text) or written for text, written in zip(new.texts, new.written, strict=True)]
+        for at, (row, anchor) in enumerate(zip(new.rows, anchors, strict=True)):
+            taken = (anchor,) if kinds[at] is None else parts[at]
             self.taken.update(part for part in taken if first.get(part, row) == row)
-            if kinds[at] is None and waits(anchors[at], row) and _DIGIT(anchors[at]):
+            if kinds[at] is None and waits(anchor, row) and _DIGIT(anchor):
                 kinds[at] = WAITS
-        self._bring(column, [one[0] for one, _ in new], [one[1] for one, _ in new], kinds, anchors)
+        self._bring(_Texts(new.rows, new.texts, anchors, new.pointers), kinds)
 
-    def _bring(
-        self,
-        column: Column,
-        rows: Sequence[int],
-        values: Sequence[str],
-        kinds: Sequence[str | None],
-        anchors: Sequence[bytes],
-    ) -> None:
-        """Note the values that stand at the place of a column; one of no kind is none."""
-        known = [kind for kind in kinds if kind is not None]
-        brought = Brought(rows, values, kinds, [column.pointer] * len(rows), anchors)
-        if known:
-            self.found.append(
-                brought if len(known) == len(kinds) else brought.only([kind is not None for kind in kinds])
-            )
+    def _unsaid(self, written: Sequence[bytes]) -> list[bool]:
+        """Which of these texts are told for the first time; from now on all of them are."""
+        said, firsts = self._said, _first_of_equals(written)
+        if not said.isdisjoint(written):
+            firsts = [first and text not in said for first, text in zip(firsts, written, strict=True)]
+        said.update(written)
+        return firsts
+
+    def _bring(self, told: _Texts, kinds: Sequence[str | None]) -> None:
+        """Note these values, told by their anchors; one of no kind is none."""
+        brought = Brought(told.rows, told.texts, kinds, told.pointers, told.written)
+        if None in kinds:
+            brought = brought.only([kind is not None for kind in kinds])
+        if brought.rows:
+            self.found.append(brought)
 
     def _is_any_new(self, row: int, parts: Runs) -> bool | None:
         """Whether one of these runs of a text is new, or they are those of a written time that stands in no row before;
@@ -262,23 +254,34 @@ class Newcomers:
 
 
 class _Texts(NamedTuple):
-    """Some texts of a column, with the row of each, and as bytes."""
+    """Some texts of a column, each with its row, as bytes, and with its pointer."""
 
     rows: Sequence[int]
     texts: Sequence[str]
     written: Sequence[bytes]
+    pointers: Sequence[str]
 
     def only(self, held: Sequence[object]) -> _Texts:
         """Those of them that are held."""
+        if all(held):
+            return self
         rows, texts = list(compress(self.rows, held)), list(compress(self.texts, held))
-        return _Texts(rows, texts, list(compress(self.written, held)))
+        return _Texts(rows, texts, list(compress(self.written, held)), list(compress(self.pointers, held)))
 
 
 def _told(column: Column) -> _Texts:
     """The texts of a column that hold no space."""
     held = [" " not in text for text in column.items]
     texts = list(compress(column.items, held))
-    return _Texts(list(compress(column.rows, held)), texts, _encoded(texts))
+    return _Texts(list(compress(column.rows, held)), texts, _encoded(texts), list(compress(column.pointers, held)))
+
+
+def _first_of_equals(told: Sequence[bytes]) -> list[bool]:
+    """Of each of these texts, whether none before it is equal."""
+    if len(set(told)) == len(told):
+        return [True] * len(told)
+    first: dict[bytes, int] = {}
+    return [first.setdefault(text, at) == at for at, text in enumerate(told)]
 
 
 def _encoded(texts: Sequence[str]) -> list[bytes]:

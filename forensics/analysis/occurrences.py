@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from forensics.core.trace import Payload, Trace
 
 _SAYING = frozenset({int(StepKind.TOOL_CALL), int(StepKind.MODEL)})  # what the agent itself wrote
-_TOGETHER = 512  # rows that hold runs, or more: all of a block
+_TOGETHER = 16  # blocks
 
 
 class Standing(NamedTuple):
@@ -93,19 +93,14 @@ class Occurrences:
         self.live.update(run for piece, runs in self.holders.items() for run in runs if bare(run) == piece)
 
     def parts(self) -> Iterator[Part]:
-        """All rows, some hundred of those that hold runs at a time, with these."""
-        begin, count = 0, 0
-        blocks: list[Block] = []
-        held: list[_Held] = []
-        for block, some in zip(self._all.blocks, self._held, strict=True):
-            blocks.append(block)
-            held.append(some)
-            count += len(block.rows)
-            if count >= _TOGETHER:
-                end = block.rows[-1] + 1
-                yield _part(range(begin, end), blocks, held)
-                begin, blocks, count, held = end, [], 0, []
-        yield _part(range(begin, self._steps), blocks, held)
+        """All rows, those of some blocks at a time, with the runs that they hold."""
+        blocks, begin = self._all.blocks, 0
+        for first in range(0, len(blocks), _TOGETHER):
+            some = slice(first, first + _TOGETHER)
+            end = blocks[some][-1].rows[-1] + 1
+            yield _part(range(begin, end), blocks[some], self._held[some])
+            begin = end
+        yield _part(range(begin, self._steps), (), ())
 
     def stands_after(self, run: bytes, row: int) -> bool:
         """Whether a run stands in a later row, or in what one of them encodes."""

@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forensics import load
-from forensics.analysis import minting, occurrences, run_blocks, runs
+from forensics.analysis import columns, minting, occurrences, run_blocks, runs
 from forensics.analysis.flow import flow
 from forensics.analysis.runs import all_runs, anchor_of, plain_bytes
 from forensics.analysis.survey import survey
@@ -295,7 +295,8 @@ texts = st.lists(values | words, max_size=4).map(" ".join)
 numbers = st.integers(-9, 100300) | st.sampled_from([8812, 42, 7])
 scalars = values | texts | numbers | st.booleans() | st.none()
 keys = st.sampled_from(["id", "ref", "count", "name", "order_id", "note", "a/b", "url"])
-objects = st.dictionaries(keys, scalars | st.lists(scalars, max_size=2) | st.dictionaries(keys, scalars, max_size=2))
+lists = st.lists(scalars, max_size=2) | st.lists(values, max_size=5)
+objects = st.dictionaries(keys, scalars | lists | st.dictionaries(keys, scalars, max_size=2))
 tools = st.sampled_from(["pager.trigger", "get_status", "mystery"])
 events = st.lists(
     st.tuples(st.sampled_from(["user", "model"]), texts)
@@ -370,6 +371,8 @@ def test_results_that_are_looked_at_together_bring_what_each_by_itself_brings(
         together = list(flow(trace, classified, RULES).handles)
         patch.setattr(occurrences, "_TOGETHER", 1)
         patch.setattr(run_blocks, "_BLOCK", 1)
+        assert together == list(flow(trace, classified, RULES).handles)
+        patch.setattr(columns, "_LONGEST", 0)
         assert together == list(flow(trace, classified, RULES).handles)
         patch.setattr(minting.Minting, "_is_known_oddly", lambda *_: True)
         assert together == list(flow(trace, classified, RULES).handles)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from forensics.analysis.columns import Columns
 from forensics.core.jsonvalue import raw, value_of, values_of
-from forensics.core.leaves import Leaf, leaves_of
+from forensics.core.leaves import Leaf, leaves_of, pointer_of
 from forensics.rules.engine import load_rules
 
 if TYPE_CHECKING:
@@ -29,12 +29,17 @@ def by_row(told: Sequence[Any]) -> tuple[list[list[Leaf]], set[int]]:
     columns, found = Columns(), [list[Leaf]() for _ in told]
     for column in columns.of(range(len(told)), told):
         assert len({type(item) for item in column.items}) == 1
-        for row, item in zip(column.rows, column.items, strict=True):
-            found[row].append((column.above, column.token, column.key, item))
+        told_at = zip(column.rows, column.items, column.tokens, column.pointers, strict=True)
+        for row, item, token, pointer in told_at:
+            found[row].append((column.above, token, column.key, item))
+            assert pointer == pointer_of(column.above, token)
     return found, columns.left
 
 
-@given(st.lists(values, max_size=6))
+long_arrays = st.sampled_from([["a1"] * 99, [*range(40)], ["a"] * 20 + ["b"], {"ids": [f"pg_{n}" for n in range(30)]}])
+
+
+@given(st.lists(values | long_arrays, max_size=6))
 def test_columns_hold_the_leaves_of_each_value_in_their_order(told: list[Any]) -> None:
     found, left = by_row(told)
     assert not left
@@ -46,7 +51,7 @@ def test_values_that_are_long_or_deep_are_left_and_the_others_are_told() -> None
     deep: Any = "pg_8812"
     for _ in range(40):
         deep = {"in": deep}
-    told = [{"ids": ["a1"] * 99}, {"ids": ["a1"]}, deep, [1] * 17, {"ids": []}]
+    told = [{"ids": [*["a1"] * 99, 1]}, {"ids": ["a1"]}, deep, [1.5] * 17, {"ids": []}]
     found, left = by_row(told)
     assert left == {0, 2, 3}
     assert found[1] == [("/ids", 0, "ids", "a1")]
