@@ -115,6 +115,7 @@ def _rule(one: FindingRule) -> Markup:
             ("Why it matters", one.matters),
             ("What it does not prove", one.does_not_prove),
             ("What to do", one.do),
+            ("Belongs to", "; ".join(one.tags)) if one.tags else None,
         ),
     )
 
