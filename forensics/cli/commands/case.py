@@ -12,7 +12,8 @@ _COMMANDS = {
 }
 _EPILOG = """\b
 Examples:
-  forensics case save local.db --policy inject --to cases/cases.jsonl
+  forensics case save local.db --policy inject --to cases/cases.jsonl \\
+      --with-evidence
   forensics case run cases/cases.jsonl
   pytest --forensics-cases cases/cases.jsonl
 """

@@ -33,8 +33,8 @@ Examples:
   forensics report trace.json
   forensics report runs/ --to out/ --case-id INC-42 --author "on call"
   forensics report trace.json --format sarif --fail-on high > report.sarif
-  forensics report trace.json --to new.json --baseline last.json
-  forensics report local.db --bundle incident-42/ --key team.pem
+  forensics report trace.json --to out/new.json --baseline last.json
+  forensics report local.db --bundle out/incident-42/ --key team.pem
   forensics report audited/ --to corpus.html
   forensics report trace.json --export oscal > results.json
 

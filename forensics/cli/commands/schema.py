@@ -8,7 +8,7 @@ from forensics.cli.output import write
 
 _EPILOG = """\b
 Examples:
-  forensics schema            (lists the names)
+  forensics schema
   forensics schema audit
   forensics schema policy > policy.schema.json
 """
