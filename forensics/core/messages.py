@@ -46,7 +46,8 @@ class Doubt(msgspec.Struct, frozen=True, gc=False):
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
-    """A message: its role, its text (None: none), the calls and results in it, and a key equal for equal content.
+    """A message: its role, its text (None: none), the calls and results in it, and a key equal for equal content (b"":
+    none, where no message is compared with another).
 
     `item` marks one item of a Responses list, of which several make one turn; `place` is the message's own place in
     the evidence where the reader knows it, and `pointer` still starts at the root of its record. `doubts` are what in

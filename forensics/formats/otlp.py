@@ -368,7 +368,7 @@ class _OtlpReader:
                 self._shared.setdefault(span.name, span.name),
                 start,
                 end,
-                _kind(span.kind),
+                kind_of(span.kind),
                 _has_failed(status),
                 _message(status),
                 *shaped(attributes, slots, foreign),
@@ -498,23 +498,13 @@ def _message(status: _Status | None) -> Payload | None:
     return status.message if status is not None and bytes(status.message) not in _NOTHING else None
 
 
-def _with(member: str, value: bytes) -> _Span:
-    """A span of which only that member is known. Raises msgspec.DecodeError where it can't be that."""
-    return _one_span(b'{"traceId":"","spanId":"","' + member.encode() + b'":' + value + b"}")
-
-
 def says_more(member: str, value: bytes) -> bool:
     """Whether a member that is no attribute says more of a span than that it was and ended well."""
     try:
-        span = _with(member, value)
+        span = _one_span(b'{"traceId":"","spanId":"","' + member.encode() + b'":' + value + b"}")
     except _REFUSED:
         return True
     return bool(span.events or _has_failed(span.status) or _message(span.status) or _lost(span))
-
-
-def kind_of(value: bytes) -> int:
-    """The number of a kind of span; 0 where none is told."""
-    return _kind(_with("kind", value).kind if value else None)
 
 
 def _lost(span: _Span) -> str:
@@ -523,7 +513,8 @@ def _lost(span: _Span) -> str:
     return "attributes and events" if attributes and events else "attributes" * attributes + "events" * events
 
 
-def _kind(recorded: int | str | None) -> int:
+def kind_of(recorded: int | str | None) -> int:
+    """The number of a kind of span; 0 where none is told."""
     if isinstance(recorded, int):
         return recorded
     return _KINDS.get((recorded or "").removeprefix("SPAN_KIND_"), 0)

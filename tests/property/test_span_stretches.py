@@ -7,12 +7,14 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forensics.core.evidence import Evidence
 from forensics.core.reading import EvidenceBuilder
 from forensics.formats import otlp
+from forensics.formats.shared.messages import vocabulary
 from forensics.formats.shared.source import Source
 from forensics.formats.shared.span_walk import TraceWalk
 from tests.property.told import of_trace, payload
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 Fields = dict[str, Any]
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 WALK = "forensics.formats.shared.span_walk"
-ANSWERS = "forensics.formats.shared.span_messages.plain_answers"
+MESSAGES = "forensics.formats.shared.span_messages"
+ANSWERS = f"{MESSAGES}.plain_answers"
 
 ids = st.sampled_from(["a", "b", "c", "d", "", "\u00e9"])
 tools = st.sampled_from(["get", "set", "fs.get"])
@@ -128,7 +131,7 @@ def told(recorded: list[Fields], *, few: int, together: int = 512) -> tuple[obje
     """What spans say where fewer than that are told one by one, and so many are looked at together."""
     with mock.patch(f"{WALK}._FEW", few), mock.patch(f"{WALK}._TOGETHER", together), ExitStack() as one_by_one:
         if few > len(recorded):
-            one_by_one.enter_context(mock.patch(ANSWERS, lambda spans: [None] * len(spans)))
+            one_by_one.enter_context(mock.patch(ANSWERS, lambda spans, **_: [None] * len(spans)))
         reading = read(recorded)
     traces = [(of_trace(trace), trace.facts, trace.silent_turns, trace.judges) for trace in reading.traces]
     return (reading.gaps, reading.findings, reading.counts, traces)
@@ -168,3 +171,27 @@ def test_what_failed_and_what_is_odd_leaves_the_rest_told_at_once() -> None:
         (trace,) = read(spans_of(run, 0)).traces
     assert one_by_one.call_count == 3
     assert [call.row for call in trace.calls if call.outcome != "recorded" or call.blocks] == [11, 21, 31]
+
+
+PROMPT = {"gen_ai.input.messages": '[{"role":"user","parts":[{"type":"text","content":"hi"}]}]'}
+
+
+@pytest.mark.parametrize(("more", "compared"), [({}, False), (PROMPT, True)])
+def test_answers_are_digested_where_something_is_shown_that_may_repeat_them(more: Fields, compared: bool) -> None:  # noqa: FBT001 - a case
+    run = [a_turn_and_its_tool(number) for number in range(4)]
+    run[3][0]["told"] |= more
+    with mock.patch(f"{MESSAGES}.content_keys", side_effect=vocabulary.content_keys) as digested:
+        (trace,) = read(spans_of(run, 0)).traces
+    assert digested.called is compared
+    assert len(trace.calls) == 4
+
+
+def test_a_model_span_inside_another_is_compared_with_it() -> None:
+    outer, inner = turn("on", [], "stop", {}), turn("off", [], "stop", {})
+    recorded = spans_of([[outer, inner]], 0)
+    recorded[1]["parentSpanId"] = recorded[0]["spanId"]
+    (trace,) = read(recorded).traces
+    assert trace.turns == 2
+    recorded[1]["attributes"] = recorded[0]["attributes"]
+    (trace,) = read(recorded).traces
+    assert trace.turns == 1

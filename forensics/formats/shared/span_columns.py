@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from forensics.formats.shared.asked import Asked
 from forensics.formats.shared.attribute_shapes import AttributeShapes, names_of
@@ -59,11 +59,14 @@ class SpanColumns:
     """
 
     def __init__(
-        self, other_names: OtherNames, says_more: Callable[[str, bytes], bool], kind_of: Callable[[bytes], int]
+        self,
+        other_names: OtherNames,
+        says_more: Callable[[str, bytes], bool],
+        kind_of: Callable[[int | str | None], int],
     ) -> None:
         self._shapes = AttributeShapes(other_names)
         self._odd = {member: Asked(partial(_is_odd, says_more, spelled)) for member, spelled in _BESIDE.items()}
-        self._kinds = Asked(kind_of)
+        self._kind_of = kind_of
         self._shared: dict[str, str] = {}
         self._pointers: dict[str, list[str]] = {}
 
@@ -119,7 +122,7 @@ class SpanColumns:
             self._kept([one.name or "" for one in told]),
             began,
             ended,
-            map(self._kinds.__getitem__, _bytes_of([one.kind for one in told])),
+            self._kinds([one.kind for one in told]),
             repeat(False),  # noqa: FBT003 - they ended well, of which nothing is said
             repeat(None),
             repeat(shape.shape),
@@ -129,6 +132,11 @@ class SpanColumns:
             map(self._pointers_below(at.above, at.first + max(alike)).__getitem__, map(at.first.__add__, alike)),
             repeat(at.service),
         )
+
+    def _kinds(self, told: list[int | str | UnsetType]) -> Iterator[int]:
+        """The number of each kind."""
+        numbers = {kind: self._kind_of(None if isinstance(kind, UnsetType) else kind) for kind in set(told)}
+        return map(numbers.__getitem__, told)
 
     def _kept(self, texts: list[str]) -> Iterator[str]:
         """The same texts, each as it was met first."""

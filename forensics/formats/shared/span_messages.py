@@ -117,9 +117,11 @@ class MessageReader:
             return said
         return Said((_merged(said.messages),), said.pointer, said.cut, said.disputed)
 
-    def answers(self, spans: list[Span]) -> list[Said | None]:
-        """What the model answered in each of these spans."""
-        plain = plain_answers(spans)
+    def answers(self, spans: list[Span], *, compared: bool = True) -> list[Said | None]:
+        """What the model answered in each of these spans. Where no message is compared with another, a plain one has no
+        content key.
+        """
+        plain = plain_answers(spans, compared=compared)
         return [self.answer(span) if said is None else said for span, said in zip(spans, plain, strict=True)]
 
     def _compared(self, span: Span, said: Said | None, told: str) -> Said | None:
@@ -279,14 +281,22 @@ class MessageReader:
 # the fast way: a message written exactly as the conventions say ------------------------------------------------------
 
 
-def plain_answers(spans: list[Span]) -> list[Said | None]:
-    """The answer of each span that holds it in the usual attribute alone, as the conventions say; None of any other."""
+def may_show(spans: list[Span]) -> bool:
+    """Whether one of these spans may show messages that a model was shown."""
+    shapes = {id(span.shape): span.shape for span in spans}.values()
+    return any(span.events for span in spans) or any(not _MAY_SHOW.isdisjoint(shape.numbers) for shape in shapes)
+
+
+def plain_answers(spans: list[Span], *, compared: bool) -> list[Said | None]:
+    """The answer of each span that holds it in the usual attribute alone, as the conventions say; None of any other.
+    They have content keys where they are `compared`.
+    """
     found: list[Said | None] = [None] * len(spans)
     at = [number for number, span in enumerate(spans) if _is_told_once(span)]
     for start in range(0, len(at), _TOGETHER):
         some = at[start : start + _TOGETHER]
         texts = texts_of_all([spans[one].values[spans[one].shape.numbers[_USUAL]] for one in some])
-        for number, answer in zip(some, _answers_as_they_should_be(texts), strict=True):
+        for number, answer in zip(some, _answers_as_they_should_be(texts, compared=compared), strict=True):
             if answer is not None:
                 found[number] = Said((answer,), intern(spans[number].where(_USUAL)))
     return found
@@ -303,10 +313,11 @@ def _answer_as_it_should_be(body: bytes | str | Payload) -> Message | None:
     return None if draft is None else draft.message(content_key(*draft.words))
 
 
-def _answers_as_they_should_be(texts: list[str]) -> list[Message | None]:
+def _answers_as_they_should_be(texts: list[str], *, compared: bool) -> list[Message | None]:
     """The same of each of these."""
     drafts = list(map(_drafted, texts))
-    keys = iter(content_keys([draft.words for draft in drafts if draft is not None]))
+    words = [draft.words for draft in drafts if draft is not None]
+    keys = iter(content_keys(words) if compared else [b""] * len(words))
     return [None if draft is None else draft.message(next(keys)) for draft in drafts]
 
 
@@ -374,6 +385,7 @@ def _given(payload: Payload) -> Payload | None:
 
 _SHOWN = frozenset({*names.PROMPT, *names.SYSTEM_INSTRUCTIONS, *names.REQUEST_BODY, *names.EVENT_LIST})
 """Attributes that hold what a model was shown."""
+_MAY_SHOW = _SHOWN | frozenset(names.WHOLE_CONVERSATION)
 _JSON_FIELDS = ("message", "tool_calls", "gen_ai.prompt", "gen_ai.completion")
 _MESSAGE_FIELDS = ("role", "content", "tool_calls", "id", "name")
 _NESTED = frozenset({"tool_calls"})

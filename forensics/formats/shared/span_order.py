@@ -236,7 +236,8 @@ class _Timeline:
         place = array("i", bytes(array("i").itemsize * 2 * len(self.tree.spans)))
         for at, number in enumerate(by_clock):
             place[number] = at
-        if any(place[a] > place[b] for a, b in zip(self._before, self._after, strict=True)):
+        before, after = map(place.__getitem__, self._before), map(place.__getitem__, self._after)
+        if any(a > b for a, b in zip(before, after, strict=True)):
             by_clock = self._by_rule({number: self.key(number) for number in self.numbers})
         return [Event(number >> 1, bool(number & 1)) for number in by_clock]
 

@@ -9,7 +9,7 @@ import msgspec
 from forensics.core.agreement import agree
 from forensics.core.jsonvalue import text_of
 from forensics.formats.shared import span_names as names
-from forensics.formats.shared.span_messages import MessageReader, Said
+from forensics.formats.shared.span_messages import MessageReader, Said, may_show
 from forensics.formats.shared.span_names import Role
 from forensics.formats.shared.span_order import NO_PARENT, Clocks, Tree, nearest_above
 from forensics.formats.shared.spans import Span
@@ -139,9 +139,10 @@ def cast(tree: Tree, messages: MessageReader) -> Cast:
     roles = [role_of(span) for span in tree.spans]
     _correct_by_place(tree, roles)
     asked = [row for row, role in enumerate(roles) if role is Role.MODEL]
-    told = zip(asked, messages.answers([tree.spans[row] for row in asked]), strict=True)
-    answers = {row: said for row, said in told if said is not None}
     within = nearest_above(tree, roles, _CALLS)
+    compared = may_show(tree.spans) or not {within[row] for row in asked}.isdisjoint(asked)
+    told = zip(asked, messages.answers([tree.spans[row] for row in asked], compared=compared), strict=True)
+    answers = {row: said for row, said in told if said is not None}
     scope = nearest_above(tree, roles, _SCOPES)
     agent = nearest_above(tree, roles, frozenset({Role.AGENT}))
     found = Cast(tree, roles, within, scope, agent, {}, {}, answers, {}, Clocks(tree.spans), tree.spans)

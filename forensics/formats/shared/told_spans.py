@@ -37,11 +37,11 @@ class ToldSpan(msgspec.Struct, rename="camel", gc=False, kw_only=True):
     start_time_unix_nano: str
     end_time_unix_nano: str
     attributes: list[ToldAttribute] | UnsetType = UNSET
-    kind: Part = UNSET
+    kind: int | str | UnsetType = UNSET
+    flags: int | str | UnsetType = UNSET
     status: Part = UNSET
     events: Part = UNSET
     links: Part = UNSET
-    flags: Part = UNSET
     trace_state: Part = UNSET
     dropped_attributes_count: Part = UNSET
     dropped_events_count: Part = UNSET
