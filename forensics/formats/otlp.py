@@ -172,7 +172,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     if not reader.spans and not build.counts.records:
         raise source.holds_no("span")
     reader.say_what_stands_beside()
-    spans = reader.spans
+    spans = iter(reader.spans)  # which lets go of the list at its end, so that a trace that is told takes no memory
     del reader  # with what only reading needs
     walk_spans(spans, build)
 
