@@ -124,6 +124,7 @@ class DescriptionReader:
         self._third = {third_person(word): rule for word, rule in self._base.items()}
         self._plain_third = {third_person(w): rule for w, rule in plain.items() if rule.where != "names"}
         self._plain = {word: rule for word, rule in plain.items() if rule.where != "names"}
+        self._told = {word: rule for word, rule in self._plain_third.items() if not rule.proof}
         self._gerunds = {gerund(w): rule for w, rule in plain.items() if rule.where != "names"}
         self._acting = {gerund(word): rule for word, rule in self._base.items()}
         self._participles = {
@@ -235,7 +236,9 @@ class DescriptionReader:
             if opens and index == 0:
                 rule = self._opener(word, after)
             else:
-                rule = self._statement(word, before, after, joined) or self._told(word, clause[:index], after)
+                rule = self._statement(word, before, after, joined)
+                if rule is None and after in _ITS_OBJECTS and _has_its_own_subject(clause[:index]):
+                    rule = self._told.get(word)
             if rule is not None and not _stands_after(self._advice, before):
                 yield hit(rule, word)
 
@@ -245,15 +248,6 @@ class DescriptionReader:
         if plain is not None or after not in _ITS_OBJECTS:
             return plain
         rule = self._third.get(word)
-        return None if rule is None or rule.proof else rule
-
-    def _told(self, word: str, before: Clause, after: str) -> WordRule | None:
-        """`reading them clears the badge`: a subject of its own, and an object. What is said of a thing by a relative
-        describes that thing.
-        """
-        if after not in _ITS_OBJECTS or not _RELATIVE.isdisjoint(before) or "which" in before[1:]:
-            return None
-        rule = self._plain_third.get(word)
         return None if rule is None or rule.proof else rule
 
     def _statement(self, word: str, before: Clause, after: str, joined: Mapping[str, WordRule]) -> WordRule | None:
@@ -327,6 +321,11 @@ def _head(sentence: Sentence) -> str:
     """The first word; an adverb may stand before it (`permanently delete`)."""
     words = sentence[0]
     return words[1] if len(words) > 1 and words[0].endswith("ly") else words[0]
+
+
+def _has_its_own_subject(before: Clause) -> bool:
+    """`reading them clears the badge`; what is said of a thing by a relative describes that thing."""
+    return _RELATIVE.isdisjoint(before) and "which" not in before[1:]
 
 
 def _is_subject(clause: Clause) -> bool:

@@ -177,18 +177,17 @@ class Phrases:
         """(rule, phrase, where it begins) of every phrase, in the order of the text; of one rule the longest first.
         `there` holds the text's runs of letters.
         """
+        phrases = [p for word in self._longest & there for p in self._by_word[word] if p.words <= there]
+        if self._foreign and not lower.isascii():
+            phrases += self._foreign
+        if not phrases:
+            return []
         found = [
             (start + phrase.letter, -len(phrase.text), phrase.text, phrase.rule, start)
-            for phrase in self._looked_for(lower, there)
+            for phrase in phrases
             for start in _occurrences(phrase.text, lower)
         ]
-        return [(rule, text, start) for _, _, text, rule, start in sorted(found, key=_place)] if found else []
-
-    def _looked_for(self, lower: str, there: frozenset[str]) -> Iterator[_Phrase]:
-        for word in self._longest & there:
-            yield from (phrase for phrase in self._by_word[word] if phrase.words <= there)
-        if self._foreign and not lower.isascii():
-            yield from self._foreign
+        return [(rule, text, start) for _, _, text, rule, start in sorted(found, key=_place)]
 
 
 def lowered(text: str) -> str:
