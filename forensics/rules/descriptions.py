@@ -291,10 +291,12 @@ class DescriptionReader:
             yield hit(rule, clause[0])
 
     def _asking(self, sentences: list[Sentence]) -> tuple[Hit, ...]:
-        """The reading verb that opens one of the first two sentences."""
-        for sentence in sentences[:2]:
+        """The reading verb that opens the first sentence, or the second, where it tells the caller nothing: `lists the
+        pages` or `get the pages`, and not `identify the page by its number`.
+        """
+        for number, sentence in enumerate(sentences[:2]):
             word = self._asked(sentence)
-            if word in self._opening:
+            if word in self._opening and (number == 0 or word in self._sure or word.endswith("s")):
                 return (hit(self._opening[word], word),)
         return ()
 
