@@ -276,3 +276,16 @@ def test_what_was_closed_before_it_began_is_named(closed: str, said: tuple[str, 
         ["/bin/sh", "-c", f'"$@" {closed}', "sh", *_command(*said)], capture_output=True, check=False, text=True
     )
     assert (process.returncode, told in process.stdout + process.stderr) == (code, True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a limit of files as POSIX has it")
+@pytest.mark.parametrize(
+    ("place", "given"), [(str(SAMPLES / "pager.db"), None), ("-", b'{"type": "user"}\n' * 200_000)]
+)
+def test_where_there_is_no_room_for_a_private_copy_that_is_named(place: str, given: bytes | None) -> None:
+    """A database is copied to a file, and so is what is long: the evidence is not at fault, and neither are we."""
+    command = ["/bin/sh", "-c", 'ulimit -f 40; exec "$@"', "sh", *_command("inspect", place)]
+    process = subprocess.run(command, input=given, capture_output=True, check=False)
+    assert process.returncode == 3
+    said = " ".join((process.stdout + process.stderr).decode().split())
+    assert "can't be written: File too large" in said

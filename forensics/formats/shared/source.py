@@ -52,15 +52,19 @@ class Source:
         self._url = ""
 
     def copy_to_disk(self) -> Path:
-        """A private copy of the bytes in a temporary folder that `close` removes."""
+        """A private copy of the bytes in a temporary folder that `close` removes.
+
+        Raises EvidenceError where there is no room for it.
+        """
         import tempfile
 
-        folder = tempfile.mkdtemp(prefix="forensics-")
-        self._folders.append(folder)
-        path = Path(folder) / "evidence"
-        with path.open("wb") as out:
-            for start in range(0, len(self.data), _CHUNK):
-                out.write(self.data[start : start + _CHUNK])
+        with _room_for(self.name):
+            folder = tempfile.mkdtemp(prefix="forensics-")
+            self._folders.append(folder)
+            path = Path(folder) / "evidence"
+            with path.open("wb") as out:
+                for start in range(0, len(self.data), _CHUNK):
+                    out.write(self.data[start : start + _CHUNK])
         return path
 
     def beside(self, suffix: str) -> Source | None:
@@ -191,9 +195,9 @@ def _snapshot(stream: BinaryIO, name: str) -> Source:
     import tempfile
 
     total = len(first)
-    with tempfile.TemporaryFile(prefix="forensics-") as file:
+    with _room_for(what), tempfile.TemporaryFile(prefix="forensics-") as file:
         file.write(first)
-        for chunk in itertools.chain((second,), iter(lambda: stream.read(_CHUNK), b"")):
+        for chunk in itertools.chain((second,), _chunks(stream, what)):
             total += len(chunk)
             _check_size(total, what)
             digest.update(chunk)
@@ -201,6 +205,26 @@ def _snapshot(stream: BinaryIO, name: str) -> Source:
         file.flush()
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         return plain_source(Source(name, memoryview(mapped), digest.hexdigest(), mapped))
+
+
+def _chunks(stream: BinaryIO, name: str) -> Iterator[bytes]:
+    try:
+        yield from iter(lambda: stream.read(_CHUNK), b"")
+    except OSError as error:
+        message = f"{name} can't be read to its end: {error.strerror or type(error).__name__}"
+        raise EvidenceError(message, hint="copy the evidence and read the copy", code="evidence_unreadable") from None
+
+
+@contextlib.contextmanager
+def _room_for(name: str) -> Iterator[None]:
+    """Name what is wrong where a private copy can't be written: it is not the evidence."""
+    try:
+        yield
+    except OSError as error:
+        message = f"a private copy of {name} can't be written: {error.strerror or type(error).__name__}"
+        raise EvidenceError(
+            message, hint="make room for temporary files, or set TMPDIR", code="evidence_unreadable"
+        ) from None
 
 
 def plain_source(source: Source) -> Source:
