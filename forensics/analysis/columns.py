@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forensics.core.keyed import keyed
 from forensics.core.leaves import pointer_of
+from forensics.core.places import NOWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,11 +38,14 @@ class Column(NamedTuple):
         return range(len(self.rows)) if self.token is None else [self.token] * len(self.rows)
 
     @property
-    def pointers(self) -> list[str]:
-        """The JSON Pointer of each."""
-        if self.token is None:
-            return [f"{self.above}/{at}" for at in self.tokens]
-        return [pointer_of(self.above, self.token)] * len(self.rows)
+    def pointer(self) -> str:
+        """The JSON Pointer of the place; that of the array where the scalars are items of one."""
+        return self.above if self.token is None else pointer_of(self.above, self.token)
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The place of each in the one array whose items they are, or NOWHERE."""
+        return range(len(self.rows)) if self.token is None else [NOWHERE] * len(self.rows)
 
     @property
     def is_text(self) -> bool:

@@ -95,7 +95,8 @@ class Minting:
                 self._found += [one for run in runs if (one := self._loose(row, run))]
         found = [one.only([row not in alone for row in one.rows]) for one in new.found] if alone else new.found
         if self._found:
-            found.append(Brought(*map(list, zip(*self._found, strict=True))))
+            rows, values, kinds, pointers, anchors = (list(column) for column in zip(*self._found, strict=True))
+            found.append(Brought(rows, values, kinds, anchors, pointers, [NOWHERE] * len(rows)))
             self._found = []
         waiting: list[Pending] = []
         for brought in found:
@@ -115,8 +116,8 @@ class Minting:
         if None in kinds:
             known = [kind is not None for kind in kinds]
             brought, calls, kinds = brought.only(known), list(compress(calls, known)), list(compress(kinds, known))
-        rows, values, _, pointers, anchors = brought
-        numbers = self.handles.add_all(values, kinds, calls, rows, pointers)
+        rows, values, _, anchors, pointers, items = brought
+        numbers = self.handles.add_all(values, kinds, calls, rows, pointers, items)
         self.minted.known.extend(rows)
         live = self._runs.live
         watched = [anchor in live or len(anchor) != len(value) for anchor, value in zip(anchors, values, strict=True)]
@@ -124,8 +125,8 @@ class Minting:
             self.minted.add(number, encoded(value), anchor, row)
 
     def _let_wait(self, brought: Brought, waiting: list[Pending]) -> None:
-        for row, value, _, pointer, anchor in zip(*brought, strict=True):
-            waiting.append(Pending(value, row, pointer, anchor))
+        for row, value, _, anchor, pointer, number in zip(*brought, strict=True):
+            waiting.append(Pending(value, row, pointer if number < 0 else f"{pointer}/{number}", anchor))
             self.minted.expect(anchor, row)
 
     def _known_kinds(self, calls: list[int], brought: Brought) -> Sequence[Any]:
@@ -273,7 +274,7 @@ class Minting:
             return None
         if self._first.get(anchor, step) > step:
             self._odd.setdefault(anchor, text.row)
-        (index,) = self.handles.add_all([value], [known], [call], [step], [pointer])
+        (index,) = self.handles.add_all([value], [known], [call], [step], [pointer], [NOWHERE])
         self.minted.known.append(text.row)
         self.minted.add(index, encoded(value), anchor, step)
         return index

@@ -47,13 +47,16 @@ class Results(NamedTuple):
 
 
 class Brought(NamedTuple):
-    """Values that results brought, in columns: the row of each, its text, its kind, its pointer, its anchor."""
+    """Values that results brought, in columns: the row of each, its text, its kind, its anchor, and its pointer; where
+    it is an item of a long array that of the array, with the number of the item (NOWHERE: it is none).
+    """
 
     rows: Sequence[int]
     values: Sequence[str]
     kinds: Sequence[Any]
-    pointers: Sequence[str]
     anchors: Sequence[bytes]
+    pointers: Sequence[str]
+    numbers: Sequence[int]
 
     def only(self, held: Sequence[object]) -> Brought:
         """Those of them that are held."""
@@ -106,10 +109,10 @@ class Newcomers:
         anchors = [b"%d" % number for number in column.items]
         new = [first(anchor, row) >= row for row, anchor in zip(column.rows, anchors, strict=True)]
         if names_id:
-            numbers = _Texts(column.rows, [anchor.decode() for anchor in anchors], anchors, column.pointers).only(new)
+            numbers = _Texts(column.rows, [anchor.decode() for anchor in anchors], anchors, column.numbers).only(new)
             own = numbers.only(self._are_new(numbers))
             own = own.only(_first_of_equals(own.written))
-            self._bring(own, ["number"] * len(own.rows))
+            self._bring(column, own, ["number"] * len(own.rows))
             zeros = [row for row, number in zip(column.rows, column.items, strict=True) if number == 0]  # or -0
             self.odd.update(zeros)
         self.taken.update(compress(anchors, new))
@@ -175,7 +178,7 @@ class Newcomers:
                 WAITS if kind is None and waits(run, row) and _DIGIT(run) else kind
                 for kind, run, row in zip(kinds, new.written, new.rows, strict=True)
             ]
-        self._bring(new, kinds)
+        self._bring(column, new, kinds)
 
     def _take_composed(self, column: Column, new: _Texts, parts: list[Runs]) -> None:
         """Take the new texts of several runs. The runs of one that is recognised are no values of their own."""
@@ -189,7 +192,7 @@ class Newcomers:
             self.taken.update(part for part in taken if first.get(part, row) == row)
             if kinds[at] is None and waits(anchor, row) and _DIGIT(anchor):
                 kinds[at] = WAITS
-        self._bring(_Texts(new.rows, new.texts, anchors, new.pointers), kinds)
+        self._bring(column, _Texts(new.rows, new.texts, anchors, new.numbers), kinds)
 
     def _unsaid(self, written: Sequence[bytes]) -> list[bool]:
         """Which of these texts are told for the first time; from now on all of them are."""
@@ -199,9 +202,10 @@ class Newcomers:
         said.update(written)
         return firsts
 
-    def _bring(self, told: _Texts, kinds: Sequence[str | None]) -> None:
-        """Note these values, told by their anchors; one of no kind is none."""
-        brought = Brought(told.rows, told.texts, kinds, told.pointers, told.written)
+    def _bring(self, column: Column, told: _Texts, kinds: Sequence[str | None]) -> None:
+        """Note these values of a column, told by their anchors; one of no kind is none."""
+        pointers = [column.pointer] * len(told.rows)
+        brought = Brought(told.rows, told.texts, kinds, told.written, pointers, told.numbers)
         if None in kinds:
             brought = brought.only([kind is not None for kind in kinds])
         if brought.rows:
@@ -228,14 +232,11 @@ class Newcomers:
 
     def _left(self, begin: int) -> set[bytes]:
         """The new runs with a digit that no scalar takes up. A number counts only where it comes back."""
-        first, taken = self._first, self.taken
+        first = self._first
         return {
             run
-            for run in self.runs
-            if first.get(run, begin) >= begin
-            and run not in taken
-            and (run in first or not run.isdigit())
-            and _DIGIT(run)
+            for run in self.runs - self.taken
+            if first.get(run, begin) >= begin and (run in first or not run.isdigit()) and _DIGIT(run)
         }
 
     def _mark_ragged(self) -> None:
@@ -254,26 +255,26 @@ class Newcomers:
 
 
 class _Texts(NamedTuple):
-    """Some texts of a column, each with its row, as bytes, and with its pointer."""
+    """Some texts of a column, each with its row, as bytes, and with its place in an array."""
 
     rows: Sequence[int]
     texts: Sequence[str]
     written: Sequence[bytes]
-    pointers: Sequence[str]
+    numbers: Sequence[int]
 
     def only(self, held: Sequence[object]) -> _Texts:
         """Those of them that are held."""
         if all(held):
             return self
         rows, texts = list(compress(self.rows, held)), list(compress(self.texts, held))
-        return _Texts(rows, texts, list(compress(self.written, held)), list(compress(self.pointers, held)))
+        return _Texts(rows, texts, list(compress(self.written, held)), list(compress(self.numbers, held)))
 
 
 def _told(column: Column) -> _Texts:
     """The texts of a column that hold no space."""
     held = [" " not in text for text in column.items]
     texts = list(compress(column.items, held))
-    return _Texts(list(compress(column.rows, held)), texts, _encoded(texts), list(compress(column.pointers, held)))
+    return _Texts(list(compress(column.rows, held)), texts, _encoded(texts), list(compress(column.numbers, held)))
 
 
 def _first_of_equals(told: Sequence[bytes]) -> list[bool]:

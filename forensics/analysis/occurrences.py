@@ -9,7 +9,9 @@ Nearly all runs of a long log stand once and name nothing else. So the runs are 
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from itertools import chain, compress, repeat
+from operator import ne
 from typing import TYPE_CHECKING, NamedTuple
 
 from forensics.analysis.bare import bare
@@ -23,7 +25,7 @@ from forensics.core.leaves import leaves_of
 from forensics.core.trace import StepKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from forensics.analysis.run_blocks import Block
     from forensics.analysis.runs import Runs
@@ -74,18 +76,15 @@ class Occurrences:
         distinct, related = self._all.distinct()
         self.encoded = self._encoded(trace, distinct)
         blocks = (*distinct, b" ".join(chain.from_iterable(self.encoded.values())))
-        asked = self._asked(trace)
-        if self.small:
-            related.update(asked, *map(bytes.split, blocks))
-        else:
-            add_related(related, blocks, asked)
+        add_related(related, blocks, self._asked(trace))
         self._steps = len(trace)
         self._held = [_only(related, block) for block in self._all.blocks]
         self.first, last = self._first_and_last()
         self.first.update(dict.fromkeys(told, -1))
         for row, runs in self.encoded.items():
             last.update((run, max(row, last.get(run, row))) for run in runs if run in related)
-        self._later = {run: row for run, row in last.items() if self.first.get(run) != row}
+        behind = map(ne, last.values(), map(self.first.get, last))
+        self._later = dict(compress(last.items(), behind))
         self.other_case = _other_cases(last)
         self.holders = _holders(last)
         self.live = {run for run in self._later if run in self.first}
@@ -194,14 +193,14 @@ def _runs_of_leaves(payload: Payload | bytes, runs_of: Callable[[bytes], Runs]) 
 # what a run is related to ---------------------------------------------------------------------------------------------
 
 
-def _other_cases(runs: Iterable[bytes]) -> dict[bytes, list[bytes]]:
-    one: dict[bytes, bytes] = {}
+def _other_cases(runs: Collection[bytes]) -> dict[bytes, list[bytes]]:
+    folded = b" ".join(runs).lower().split()
     several: dict[bytes, list[bytes]] = {}
-    for run in runs:
-        folded = run.lower()
-        other = one.setdefault(folded, run)
-        if other is not run:
-            several.setdefault(folded, [other]).append(run)
+    if len(set(folded)) < len(folded):
+        again = {run for run, times in Counter(folded).items() if times > 1}
+        for run, lower in zip(runs, folded, strict=True):
+            if lower in again:
+                several.setdefault(lower, []).append(run)
     return several
 
 

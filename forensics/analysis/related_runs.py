@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 DASHES = b"-_"
 _SHORTEST_PIECE = 4
 LONGEST_HOLDER = 512
+_FEW = 1 << 12  # runs, at most, that all count as related
 _TABLED = 1 << 17  # runs, at most, that a table is made of
 _SLOTS = 8  # of the sketch for each run
 _SHAPE = bytes(ord("-") if byte in DASHES else ord("a") if bytes([byte]).isalnum() else byte for byte in range(256))
@@ -122,7 +123,11 @@ class Parts:
 
 def add_related(related: set[bytes], blocks: Sequence[bytes], asked: set[bytes]) -> None:
     """Add to the runs that are related the others in these blocks of text that may be, and those that are asked for."""
-    told = _Table(blocks) if sum(map(_count, blocks)) <= _TABLED else _Sketch(blocks)
+    count = sum(map(_count, blocks))
+    if count <= _FEW:
+        related.update(asked, *map(bytes.split, blocks))
+        return
+    told = _Table(blocks) if count <= _TABLED else _Sketch(blocks)
     parts = Parts(blocks)
     wanted = set(asked)
     edged: set[bytes] = set()

@@ -90,6 +90,7 @@ class Handles(Sequence[Handle]):
         self._call = array("i")
         self._step = array("i")
         self._pointer = array("i")
+        self._item = array("i")
         self._uses = _Uses()
         self._order = array("i")
         self._by_call = array("i")
@@ -98,21 +99,25 @@ class Handles(Sequence[Handle]):
     def __len__(self) -> int:
         return len(self._step)
 
-    def add_all(
+    def add_all(  # noqa: PLR0917 - the columns of a handle
         self,
         values: Sequence[str],
         kinds: Sequence[str],
         calls: Sequence[int],
         steps: Sequence[int],
         pointers: Sequence[str],
+        items: Sequence[int],
     ) -> range:
-        """Add handles, those of one step in their order; returns their numbers."""
+        """Add handles, those of one step in their order; returns their numbers. The pointer of one that is an item of
+        an array may be that of the array, with the number of the item beside it (NOWHERE: the pointer is its own).
+        """
         first = len(self)
         self._values.add_all(values)
         self._kind.extend(self._kinds.add_all(kinds))
         self._call.extend(calls)
         self._step.extend(steps)
         self._pointer.extend(self._pointers.add_all(pointers))
+        self._item.extend(items)
         return range(first, len(self))
 
     def use_all(self, told: Sequence[UseTold]) -> None:
@@ -192,11 +197,15 @@ class Handles(Sequence[Handle]):
                 self._kinds[self._kind[number]],
                 self._call[number],
                 self._step[number],
-                self._pointers[self._pointer[number]],
+                self._pointer_of(number),
                 [*shown.get(branch, ()), *self._uses.of(number)],
             )
             for number, branch, value in zip(numbers, branches, self._values.several(numbers), strict=True)
         ]
+
+    def _pointer_of(self, number: int) -> str:
+        pointer, item = self._pointers[self._pointer[number]], self._item[number]
+        return pointer if item < 0 else f"{pointer}/{item}"
 
     def _branch(self, number: int) -> int:
         """The first turn of the model that was shown that handle: what it did next may rest on it (-1: none)."""

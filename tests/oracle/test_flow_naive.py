@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forensics import load
-from forensics.analysis import columns, minting, occurrences, run_blocks, runs
+from forensics.analysis import columns, minting, occurrences, related_runs, run_blocks, runs
 from forensics.analysis.flow import flow
 from forensics.analysis.runs import all_runs, anchor_of, plain_bytes
 from forensics.analysis.survey import survey
@@ -350,6 +350,7 @@ def test_small_traces(story: list[tuple[Any, ...]]) -> None:
 def every_trace_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (occurrences, runs):
         monkeypatch.setattr(module, "SMALL_TRACE", -1)
+    monkeypatch.setattr(related_runs, "_FEW", -1)
 
 
 @pytest.mark.usefixtures("every_trace_is_large")
@@ -368,6 +369,7 @@ def test_results_that_are_looked_at_together_bring_what_each_by_itself_brings(
     classified = survey(trace, RULES, POLICY).classified
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(occurrences, "SMALL_TRACE", most)
+        patch.setattr(related_runs, "_FEW", most)
         together = list(flow(trace, classified, RULES).handles)
         patch.setattr(occurrences, "_TOGETHER", 1)
         patch.setattr(run_blocks, "_BLOCK", 1)

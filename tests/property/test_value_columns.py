@@ -29,9 +29,10 @@ def by_row(told: Sequence[Any]) -> tuple[list[list[Leaf]], set[int]]:
     columns, found = Columns(), [list[Leaf]() for _ in told]
     for column in columns.of(range(len(told)), told):
         assert len({type(item) for item in column.items}) == 1
-        told_at = zip(column.rows, column.items, column.tokens, column.pointers, strict=True)
-        for row, item, token, pointer in told_at:
+        told_at = zip(column.rows, column.items, column.tokens, column.numbers, strict=True)
+        for row, item, token, number in told_at:
             found[row].append((column.above, token, column.key, item))
+            pointer = column.pointer if number < 0 else f"{column.pointer}/{number}"
             assert pointer == pointer_of(column.above, token)
     return found, columns.left
 

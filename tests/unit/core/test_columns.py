@@ -274,9 +274,9 @@ def test_rows_are_found_by_their_key_and_under_others() -> None:
 def test_handles_stand_in_the_order_of_their_steps_with_their_uses() -> None:
     handles = Handles(turns=[3, 5, 8])
     late, first, other = handles.add_all(
-        ["b-2", "a-1", "c"], ["id", "uuid", REFERENCE], [1, 0, 0], [9, 4, 4], ["/b", "/a", ""]
+        ["b-2", "a-1", "c"], ["id", "uuid", REFERENCE], [1, 0, 0], [9, 4, 4], ["/b", "/a", ""], [7, -1, -1]
     )
-    assert not handles.add_all([], [], [], [], [])
+    assert not handles.add_all([], [], [], [], [], [])
     handles.use_all([(late, 12, "prompt", "verbatim", None, False), (first, 6, "argument", "case", "/x", False)])
     handles.use_all([])
     handles.use_all([(late, 11, "argument", "number", "/y", True)])
@@ -287,7 +287,7 @@ def test_handles_stand_in_the_order_of_their_steps_with_their_uses() -> None:
         Handle("a-1", "uuid", 0, 4, "/a", [branch, Use(6, "argument", "case", "/x")]),
         Handle("c", REFERENCE, 0, 4, "", [branch]),
         Handle(
-            "b-2", "id", 1, 9, "/b", [Use(12, "prompt", "verbatim"), Use(11, "argument", "number", "/y", echo=True)]
+            "b-2", "id", 1, 9, "/b/7", [Use(12, "prompt", "verbatim"), Use(11, "argument", "number", "/y", echo=True)]
         ),
     ]
     assert list(handles) == told
