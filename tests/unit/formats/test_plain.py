@@ -379,6 +379,27 @@ def test_failures_and_denials_are_outcomes(tmp_path: Path) -> None:
     assert outcome(result=None) == "absent"
 
 
+TOLD_OTHERWISE = ["tool_started", "tool_call_started", "toolBegin", "skill_run", "tool_call_delta", "executing_tool"]
+
+
+@pytest.mark.parametrize(
+    "kind", [*TOLD_OTHERWISE, "agent_action", "observation_2_execution", "started", "mcp.tool.done"]
+)
+def test_a_type_that_speaks_of_a_tool_at_work_never_clears(tmp_path: Path, kind: str) -> None:
+    said = ({"type": "user", "text": "go"}, {"type": kind, "tool_name": "rm"}, {"type": "model", "text": "done"})
+    assert hidden(log(tmp_path, *said)) == ["evidence_gap"]
+    assert level(log(tmp_path, *said)) == "static"
+
+
+@pytest.mark.parametrize(
+    "kind", ["budget", "tool_list", "tools_available", "plugin_settings", "retry_policy", "started"]
+)
+def test_a_type_that_speaks_of_no_tool_at_work_is_no_gap(tmp_path: Path, kind: str) -> None:
+    tool = {} if kind == "started" else {"tool_name": "rm"} if kind == "budget" else {"names": ["rm"]}
+    said = ({"type": "user", "text": "go"}, {"type": kind, **tool}, {"type": "model", "text": "done"})
+    assert not hidden(log(tmp_path, *said))
+
+
 @pytest.mark.parametrize("member", ["call", "action", "status", "agent", "name", "operation", "id", "next_step"])
 def test_a_call_in_any_member_of_a_model_record_never_clears(tmp_path: Path, member: str) -> None:
     hidden = {"type": "model", "text": "on it", member: {"tool": "rm", "args": {"path": "a"}}}
