@@ -16,6 +16,7 @@ from forensics.core.findings import finding
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import StepKind
+from forensics.formats.shared.call_words import sounds_like_a_call
 from forensics.formats.shared.entry_chain import EntryChain
 from forensics.formats.shared.fields import (
     Fields,
@@ -114,7 +115,9 @@ class Session:
     def kept(self, entry: Entry) -> None:
         """What the harness or an extension keeps: settings, names, a state."""
         self._trace().step(StepKind.OTHER, entry.spot, name=entry.kind or "entry")
-        if names_a_tool(entry.fields) or any(map(is_like_calls, entry.fields.values())):
+        named = "toolName" in entry.fields or "tool" in entry.fields
+        sounds = entry.kind not in HEADS and sounds_like_a_call(entry.kind, named=named)
+        if sounds or names_a_tool(entry.fields) or any(map(is_like_calls, entry.fields.values())):
             what = one_line(entry.kind or "(none)", 40)
             self._gap(entry, f"an entry of a kind that is not read ({what}) holds what looks like a call")
         elif "role" in object_in(entry.fields, "message"):

@@ -11,6 +11,7 @@ from forensics.core.build import Lane, Spot, TraceBuilder
 from forensics.core.jsonvalue import text_of
 from forensics.core.late import late
 from forensics.core.trace import StepKind
+from forensics.formats.shared.call_words import sounds_like_a_call
 from forensics.formats.shared.fields import (
     Fields,
     as_object,
@@ -44,19 +45,6 @@ _TYPES = {
     "rerun": "rerun", "final_output": "output",
 }  # fmt: skip
 LONGEST_TYPE = 80
-_SOUNDS_LIKE_A_CALL = late(
-    r"(?:^|_)(?:tool|function|mcp|action|command|agent|api)_"
-    r"(?:call|use|result|output|response|exec\w*|invo\w*|start|end|request)s?$"
-    r"|(?:^|_)(?:call|invocation|action|observation|execution)s?$"
-)
-_THINGS = late(r"(?:^|_)(?:tool|function|mcp|action|command|skill|plugin)s?(?:_|$)")
-_ACTS = late(
-    r"(?:^|_)(?:call|us(?:e|ed|ing)|result|output|response|request\w*|exec\w*|invo\w*|dispatch\w*|trigger\w*|perform\w*"
-    r"|start\w*|beg[aiu]n\w*|r[au]n|running|end(?:ed)?|finish\w*|complet\w*|done|return\w*|observ\w*|succe\w*"
-    r"|progress|delta|error\w*|fail\w*|den(?:y|ied)|cancel\w*|abort\w*)s?(?:_|$)"
-)
-"""Of what a type may speak, and what may happen to it: that of a type that is not known may be a call or its result."""
-
 _ROLES: dict[str, tuple[str, ...]] = {
     "at": ("ts", "timestamp", "time", "at"),
     "trace": ("trace", "trace_id", "run", "run_id", "session", "session_id"),
@@ -233,7 +221,7 @@ class Record(msgspec.Struct, gc=False):
     def looks_like_a_call(self) -> bool:
         """Whether a record of an unknown type may be a call or its result: by its keys, its name, or what it holds."""
         named = bool(self.plan["model_tool"])
-        return _A_CALL in self.plan or _sounds_like_a_call(self.text("type"), named=named) or holds_a_call(self.whole())
+        return _A_CALL in self.plan or sounds_like_a_call(self.text("type"), named=named) or holds_a_call(self.whole())
 
     @property
     def is_said_with_a_call(self) -> bool:
@@ -244,14 +232,6 @@ class Record(msgspec.Struct, gc=False):
     def names_arguments(self) -> bool:
         """Whether it has arguments by a name that means nothing else."""
         return names_arguments(self.plan)
-
-
-@lru_cache(maxsize=1024)
-def _sounds_like_a_call(kind: str, *, named: bool) -> bool:
-    """Whether a type sounds as that of a call or a result does; of a record that names a tool a word is enough."""
-    words = spelled(kind[:LONGEST_TYPE])
-    thing, act = _THINGS.search(words) is not None, _ACTS.search(words) is not None
-    return _SOUNDS_LIKE_A_CALL.search(words) is not None or (thing and act) or (named and (thing or act))
 
 
 def names_arguments(plan: Plan) -> bool:

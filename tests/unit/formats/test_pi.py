@@ -121,6 +121,7 @@ HIDING = [
     asks("z", "gone"),
     entry("z", "d", kind="custom", customType="team", data={"calls": [CALL]}),
     entry("z", "d", kind="tool", name="rm", input={"path": "x"}),
+    entry("z", "d", kind="tool_execution_start", toolName="rm"),
     entry("z", "d", kind="aside", message={"role": "assistant", "content": "hm"}),
     gives("z", "d", toolCallId="c2", details={"results": [{"messages": [{"role": "assistant", "content": [CALL]}]}]}),
     says("z", "d", text_block("half"), ends="length"),
