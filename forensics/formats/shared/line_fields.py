@@ -66,7 +66,7 @@ class Block(msgspec.Struct, frozen=True, gc=False):
     """Lines that follow each other, blank ones left out: their numbers, where each begins, and its length.
 
     `fields` are those of each where every line is an object that says each key once; then `texts` are the bytes of
-    each, `alike` groups them by their keys, `whole` are those of all, and `is_compact` says that these are the fields
+    each, `alike` groups them by their keys, and `is_compact` says that these are the fields
     written without a blank between them. `mixed` are the fields of each in any other block; None for a line that has to
     be looked at by itself.
     """
@@ -77,7 +77,6 @@ class Block(msgspec.Struct, frozen=True, gc=False):
     fields: list[Fields] = []
     texts: Sequence[bytes] = ()
     alike: list[Alike] = []
-    whole: bytes = b""
     is_compact: bool = False
     mixed: Sequence[Fields | None] = ()
 
@@ -134,7 +133,7 @@ def _whole(text: bytes, start: int, number: int) -> Block | None:
         return None
     begins = list(accumulate(map(_AND_ITS_END, lengths), initial=0))[:-1]
     numbers, starts = range(number, number + len(found)), list(map(start.__add__, begins))
-    return Block(numbers, starts, lengths, found, LineTexts(text, begins, lengths), alike, text, is_compact)
+    return Block(numbers, starts, lengths, found, LineTexts(text, begins, lengths), alike, is_compact)
 
 
 _AND_ITS_END = len(b"\n").__add__

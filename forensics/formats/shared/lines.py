@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 BOM = b"\xef\xbb\xbf"
 _BLANK = b" \t\r"
 _RETURN = 13
+_COPIED = 1 << 20  # bytes of lines that are copied to count them
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
@@ -52,7 +53,8 @@ def blocks(source: Source, size: int) -> Iterator[Span]:
         found = source.find(b"\n", min(start + size, len(source.data)))
         end = len(source.data) if found < 0 else found + 1
         yield number, start, end
-        number += line_ends(source, start, end)
+        short = end - start <= _COPIED
+        number += bytes(source.data[start:end]).count(b"\n") if short else line_ends(source, start, end)
         start = end
 
 

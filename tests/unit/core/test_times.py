@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forensics.core.times import all_nanoseconds, nanoseconds
+from forensics.core.times import all_from_texts, all_nanoseconds, from_text, nanoseconds
 
 written: st.SearchStrategy[object] = st.sampled_from(
     [
@@ -27,6 +27,14 @@ written: st.SearchStrategy[object] = st.sampled_from(
 def test_many_at_once_are_read_as_one_by_one(told: list[object]) -> None:
     raws = [msgspec.Raw(json.dumps(one).encode()) for one in told]
     assert all_nanoseconds(raws) == [nanoseconds(raw) for raw in raws]
+
+
+@given(
+    st.lists(written.map(str) | st.sampled_from(['x","y', "\ud800", ","]), max_size=6)
+    | written.map(lambda one: [str(one)] * 3)
+)
+def test_many_texts_at_once_are_read_as_one_by_one(told: list[str]) -> None:
+    assert all_from_texts(told) == list(map(from_text, told))
 
 
 @pytest.mark.parametrize("zone", ["Z", "+00:00"])

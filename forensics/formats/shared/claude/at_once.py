@@ -68,12 +68,12 @@ class AtOnce:
                 self.session.line(line_at(source, span))
             return
         lines = self.written.lines(source, block)
-        rows, spans = rows_of(lines), lines.spans()
+        rows = rows_of(lines)
         at, self.tries = 0, _TRIES if self.tries else 1
-        while at < len(spans):
+        while at < len(lines.numbers):
             told = self._some(rows, at) if self.tries else 0
             if not told:
-                self.session.line(line_at(source, spans[at]))
+                self.session.line(line_at(source, lines.span(at)))
             at += told or 1
 
     def _some(self, rows: Rows, at: int) -> int:

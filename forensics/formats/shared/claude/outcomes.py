@@ -70,7 +70,8 @@ def ran_plainly(content: Payload | None, structured: Payload | None) -> bool:
     """Whether a result that is not marked as an error can but say that its call ran and succeeded: nothing in it, as it
     is written, is what the harness says otherwise.
     """
-    if content is None or bytes(memoryview(content)[:2]) in MAY_SAY or bytes(memoryview(content)[:1]) != b'"':
+    begins = b"" if content is None else bytes(memoryview(content)[:2])
+    if begins in MAY_SAY or begins[:1] != b'"':
         return False
     told = b"{" if structured is None else bytes(structured)
     return told[:1] != b'"' and b"true" not in told

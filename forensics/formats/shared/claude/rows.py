@@ -33,7 +33,7 @@ from forensics.formats.shared.claude.kinds import (
 from forensics.formats.shared.claude.lanes import MAIN, lane_name
 from forensics.formats.shared.claude.outcomes import INTERRUPTION, MAY_SAY, outcome, ran_plainly
 from forensics.formats.shared.claude.tokens import usages
-from forensics.formats.shared.claude.written import NONE, Lines, Where, size_of, written
+from forensics.formats.shared.claude.written import NONE, Lines, Where, begins_of, size_of, written
 from forensics.formats.shared.fields import fields_of, names_a_tool
 from forensics.formats.shared.forms import ABSENT, keys_of
 
@@ -179,27 +179,27 @@ def _is_piece(lines: Lines, rows: Rows, speech: Speech) -> bool:
     if not message or message.model == SYNTHETIC or message.stop_reason in CUT or not isinstance(message.content, list):
         return False
     begin = lines.within(message, "content", lines.within(one, "message", speech.begin))
-    told = _asked(lines, speech, begin + 1) if begin >= 0 else None
+    begins = begins_of(message.content, begin)
+    told = _asked(lines, speech, begins) if begin >= 0 and message.content else None
     if told is None:
         return False
     calls, texts = told
-    rows.know(speech, "assistant", (lines.base + begin, size_of(message.content)))
+    rows.know(speech, "assistant", (lines.base + begin, begins[-1] - begin))
     rows.tell(speech.row, speech.lane, calls)
     key, model, stop = message.id or one.requestId or "", message.model or "", message.stop_reason or ""
     rows.pieces[speech.row] = Piece(key, model, stop, texts, speech.pointer)
     return True
 
 
-def _asked(lines: Lines, speech: Speech, begin: int) -> tuple[list[Event], list[Where]] | None:
-    """The calls that the blocks of a message ask for, and their texts; None where one of them is told by itself."""
-    blocks = speech.one.message.content
+def _asked(lines: Lines, speech: Speech, begins: Sequence[int]) -> tuple[list[Event], list[Where]] | None:
+    """The calls that the blocks of a message ask for, which begin there, and their texts; None where one of the blocks
+    is told by itself.
+    """
     calls: list[Event] = []
     texts: list[Where] = []
-    for number, block in enumerate(blocks):
-        if number:
-            begin += size_of(blocks[number - 1]) + len(",")
+    for number, block in enumerate(speech.one.message.content):
         is_call = block.type == "tool_use"
-        found = lines.found(block, _INPUT if is_call else WORDS, begin)
+        found = lines.found(block, _INPUT if is_call else WORDS, begins[number])
         if found is None or not (is_call or block.type in _SPOKEN) or (is_call and block.name in SUB_AGENT_TOOLS):
             return None
         said, where = found
@@ -222,10 +222,12 @@ def _shown(lines: Lines, rows: Rows, spoken: Sequence[Speech]) -> None:
         begin = lines.within(one.message, "content", lines.within(one, "message", speech.begin)) if content else NOWHERE
         if begin < 0:
             continue
-        where = (lines.base + begin, size_of(content))
         if isinstance(content, list):
-            told = _answered(lines, speech, begin + 1)
+            begins = begins_of(content, begin)
+            where = (lines.base + begin, begins[-1] - begin)
+            told = _answered(lines, speech, begins)
         else:
+            where = (lines.base + begin, size_of(content))
             told = None if content.startswith(INTERRUPTION) else [_said(speech, where)]
         if told is not None:
             rows.know(speech, "user", where)
@@ -234,17 +236,16 @@ def _shown(lines: Lines, rows: Rows, spoken: Sequence[Speech]) -> None:
             rows.asks[speech.row] = not (speech.pointer or one.isMeta or one.isSidechain or answers)
 
 
-def _answered(lines: Lines, speech: Speech, begin: int) -> list[Event] | None:
-    """The results in the blocks of a record, then what is said beside them; None where it is told by itself."""
+def _answered(lines: Lines, speech: Speech, begins: Sequence[int]) -> list[Event] | None:
+    """The results in the blocks of a message, which begin there, then what is said beside them; None where the message
+    is told by itself.
+    """
     results: list[Event] = []
     spoken: list[Where] = []
     one = speech.one
-    blocks = one.message.content
-    for number, block in enumerate(blocks):
-        if number:
-            begin += size_of(blocks[number - 1]) + len(",")
+    for number, block in enumerate(one.message.content):
         answers = block.type == "tool_result"
-        found = lines.found(block, CONTENT if answers else WORDS, begin)
+        found = lines.found(block, CONTENT if answers else WORDS, begins[number])
         if found is None or not (answers or block.type in _SPOKEN):
             return None
         said, where = found

@@ -95,10 +95,9 @@ class Lines(msgspec.Struct, frozen=True, gc=False):
     text: bytes
     base: int
 
-    def spans(self) -> list[Span]:
-        """Where the lines stand."""
-        told = zip(self.numbers, self.starts, self.lengths, strict=True)
-        return [(number, start, start + length) for number, start, length in told]
+    def span(self, row: int) -> Span:
+        """Where a line stands."""
+        return self.numbers[row], self.starts[row], self.starts[row] + self.lengths[row]
 
     def runs(self, rows: Sequence[int]) -> Iterator[tuple[Sequence[int], int, int]]:
         """The lines in these rows, which are in order: those that follow each other together, and where in the text
@@ -139,6 +138,15 @@ _KEYS = {name: b'"%b":' % name.encode() for name in _BLOCK.sought | RECORD.sough
 def size_of(held: Any) -> int:
     """How many bytes an object, a list or a text that was read takes where it stands."""
     return len(written(held))
+
+
+def begins_of(blocks: Sequence[Any], begin: int) -> list[int]:
+    """Where the blocks of a list begin that begins there, and where it ends."""
+    sizes = map(len, map(written, blocks))
+    return list(accumulate(map(_AND_ITS_COMMA, sizes), initial=begin + len("[")))
+
+
+_AND_ITS_COMMA = len(b",").__add__
 
 
 class Written:
