@@ -11,7 +11,7 @@ from forensics.core.pairing import OpenCalls
 from forensics.core.trace import NOWHERE, Boundary, Payload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from forensics.core.trace import Calls
 
@@ -139,22 +139,18 @@ class Lane:
         else:
             self._unexecuted.add(call)
 
-    def ask_all(self, calls: Iterable[int], waiting: Iterable[int]) -> None:
+    def ask_all(self, calls: Sequence[int], waiting: Sequence[int]) -> None:
         """Note calls that the model asked for, of which only some still wait for their result in a prompt."""
-        for call in waiting:
-            self.unshown.add(call)
+        self.unshown.add_all(waiting)
         if self._unexecuted is None:
             self._asked.extend(calls)
         else:
-            for call in calls:
-                self._unexecuted.add(call)
+            self._unexecuted.add_all(calls)
 
-    def ask_and_run(self, calls: Iterable[int], waiting: Iterable[int]) -> None:
+    def ask_and_run(self, calls: Sequence[int], waiting: Sequence[int]) -> None:
         """Note calls that the model asked for, of which only some still wait for their execution."""
-        for call in calls:
-            self.unshown.add(call)
-        for call in waiting:
-            self.unexecuted.add(call)
+        self.unshown.add_all(calls)
+        self.unexecuted.add_all(waiting)
 
     @property
     def unexecuted(self) -> OpenCalls:

@@ -16,7 +16,7 @@ from forensics.core.late import late
 from forensics.core.places import NOWHERE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from forensics.core.trace import Call, Calls, Payload
 
@@ -85,6 +85,15 @@ class OpenCalls:
             self._identify(self._by_id, call)
         if self._placed is not None:
             self._place(self._placed, call)
+
+    def add_all(self, calls: Sequence[int]) -> None:
+        """Several calls begin to wait."""
+        if self._by_id is not None or self._placed is not None:
+            for call in calls:
+                self.add(call)
+        else:
+            self._added.extend(call for call in calls if call not in self._open)
+            self._open |= dict.fromkeys(calls)
 
     def remove(self, call: int) -> None:
         """A call waits no longer. Its id and turn must be those that it was added with."""

@@ -194,3 +194,10 @@ def test_a_span_that_is_written_in_two_ways_leaves_nothing_in_columns(piece: str
         assert outline_of(memoryview(edited(recorded, [(3, piece)]).encode())) is None
     else:
         assert in_columns(edited(recorded, [(3, piece)])) is None
+
+
+@pytest.mark.parametrize("value", ['{"a":"b"\n}', '["b"\n]', '"b"\n', "7"])
+def test_what_is_called_a_text_and_is_none_is_looked_at_by_itself(value: str) -> None:
+    recorded = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span(1, "ok", **TIMES)]}]}]}, **COMPACT)
+    assert in_columns(recorded.replace('"ok"', value)) == [False]
+    assert in_columns(recorded.replace('"ok"', '{"a":1,"a":"b"\n}')) is None

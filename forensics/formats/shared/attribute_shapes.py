@@ -124,5 +124,6 @@ def _plain_of(kind: str, value: bytes) -> Payload | None:
 
 
 def _are_texts(columns: list[list[Payload]]) -> bool:
-    """Whether each of these payloads, which stand on one line, is a text: nothing else ends with a quote."""
-    return b"\n".join([*chain.from_iterable(columns), b""]).count(b'"\n') == sum(map(len, columns))
+    """Whether each of these payloads is a text: nothing else ends with a quote, and in a text no line ends."""
+    joined = b"\n".join([*chain.from_iterable(columns), b""])
+    return joined.count(b'"\n') == joined.count(b"\n") == sum(map(len, columns))

@@ -14,14 +14,16 @@ from forensics.formats.shared import span_names as names
 from forensics.formats.shared.span_names import Role
 from forensics.formats.shared.span_order import NO_PARENT, nearest_above
 from forensics.formats.shared.span_roles import AGENTS
+from forensics.formats.shared.spans import texts
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from forensics.core.build import TraceBuilder
     from forensics.core.messages import Message, Part
     from forensics.formats.shared.span_messages import Said
     from forensics.formats.shared.span_roles import Cast
+    from forensics.formats.shared.spans import Span
 
 
 _NAMED = frozenset(names.AGENT_NAME)
@@ -61,7 +63,7 @@ class Scopes:
         self._spoken: dict[str, dict[bytes, Lane]] = {}
         self._unfiled: dict[str, list[tuple[Message, Lane]]] = {}  # said, and not looked for by anybody yet
         self._seen: dict[str, tuple[Scope | None, Lane | None]] = {}
-        self._lost_agents = _lost_agents(cast)
+        self._named = _lost_agents(cast) | _named_agents(cast.spans)
         self._judge_above = nearest_above(cast.tree, cast.roles, _AROUND)
 
     def around(self, row: int) -> Scope:
@@ -75,14 +77,7 @@ class Scopes:
             self._builder.trace.judges.add(name)
             return self._at(judged, name)
         above = self._cast.scope[row]
-        return self._at(above, self._named(row) if above == NO_PARENT else "")
-
-    def _named(self, row: int) -> str:
-        """The agent that a span without an agent span names, else the one that the spans beside it name."""
-        span = self._cast.spans[row]
-        if not _NAMED.isdisjoint(span.names):
-            return span.text(names.AGENT_NAME)
-        return self._lost_agents.get(row, "")
+        return self._at(above, self._named.get(row, "") if above == NO_PARENT else "")
 
     def inside(self, row: int) -> Scope:
         """The scope that an agent span opens."""
@@ -112,7 +107,7 @@ class Scopes:
         named = self.agent(row)
         if named:
             return named
-        return self._named(row) or self._cast.spans[row].service
+        return self._named.get(row) or self._cast.spans[row].service
 
     def _new_lane(self, scope: Scope) -> Lane:
         lane = self._builder.lane(f"{scope.key}#{len(scope.lanes)}", scope.agent)
@@ -231,6 +226,14 @@ def _without_id(part: Part) -> bytes:
     """A call by its tool and arguments alone; no key of a message has a NUL in it."""
     told = unfold(value_of(part.payload)) if part.payload is not None else None
     return b"\0".join((b"call", part.tool.encode("utf-8", "surrogatepass"), canonical(told)))
+
+
+def _named_agents(spans: Sequence[Span]) -> dict[int, str]:
+    """The agents that spans name, by their rows."""
+    shapes = {id(span.shape): span.shape for span in spans}
+    naming = {number for number, shape in shapes.items() if not _NAMED.isdisjoint(shape.numbers)}
+    rows = [row for row, span in enumerate(spans) if id(span.shape) in naming]
+    return dict(zip(rows, texts([spans[row] for row in rows], names.AGENT_NAME), strict=True))
 
 
 def _lost_agents(cast: Cast) -> dict[int, str]:
