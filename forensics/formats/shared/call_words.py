@@ -5,11 +5,16 @@ new ones, and a call that is told under one must not pass for nothing.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from forensics.core.late import late
 from forensics.formats.shared.fields import spelled
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 _LONGEST = 80
+_NAMES = frozenset({"tool_name", "function_name"})
 _A_CALL = late(
     r"(?:^|_)(?:tool|function|mcp|action|command|agent|api)_"
     r"(?:call|use|result|output|response|exec\w*|invo\w*|start|end|request)s?$"
@@ -30,3 +35,8 @@ def sounds_like_a_call(kind: str, *, named: bool) -> bool:
     words = spelled(kind[:_LONGEST])
     thing, act = _THINGS.search(words) is not None, _ACTS.search(words) is not None
     return _A_CALL.search(words) is not None or (thing and act) or (named and (thing or act))
+
+
+def tells_of_a_tool(kind: str, keys: Iterable[str]) -> bool:
+    """Whether a record of that type, with these keys, names a tool and sounds as if it were at work."""
+    return sounds_like_a_call(kind, named=True) and not _NAMES.isdisjoint(map(spelled, keys))

@@ -18,6 +18,7 @@ from forensics.core.findings import finding
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import Boundary, Payload, StepKind
+from forensics.formats.shared.call_words import tells_of_a_tool
 from forensics.formats.shared.fields import (
     Fields,
     as_object,
@@ -346,7 +347,8 @@ class Session:
         self._step(StepKind.OTHER, event, event.kind or "event")
         if event.kind.startswith(_TOLD_ELSEWHERE):
             return
-        if call_marks(event.data) or holds_a_call(as_object(event.data)):
+        speaks = tells_of_a_tool(event.kind, event.data)
+        if speaks or call_marks(event.data) or holds_a_call(as_object(event.data)):
             message = f"an event of a type that is not known ({one_line(event.kind, 40)}) looks like a call"
             self._builder().gap("evidence_gap", message, event.spot)
 

@@ -66,6 +66,7 @@ def hiding(tmp_path: Path, *records: Fields) -> list[str]:
             beside(type="tool", message={"role": "tool", "tool_name": "rm", "tool_input": {}}),
         ),
         (asks([TEXT]), answers("x"), beside(type="assistant", message={"role": "model", "parts": [{"text": "hm"}]})),
+        (asks([TEXT]), answers("x"), beside(type="tool_execution_started", toolName="rm")),
         (beside(type="tool", name="rm", input={}), beside(type="tool", name="rm", input={}, uuid="e", parentUuid="d")),
     ],
 )
@@ -80,6 +81,7 @@ def test_a_call_in_a_place_that_is_not_read_is_a_gap(tmp_path: Path, records: tu
         {"type": "stream_event", "event": {"type": "content_block_start", "content_block": {**CALL, "input": {}}}},
         {"type": "control_request", "request": {"subtype": "can_use_tool", "tool_name": "Write", "input": {}}},
         {"type": "system", "subtype": "hook", "content": 'he said "tool_use"'},
+        {"type": "tool_execution_started", "toolName": "Write"},
         {"type": "progress", "toolUseID": "t1", "data": {"type": "hook_progress", "hookEvent": "PreToolUse"}},
     ],
 )

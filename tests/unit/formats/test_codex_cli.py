@@ -294,6 +294,7 @@ RUN = (META, says("go", "user"), asks("c1"), gives("c1", DONE.format(0)), says("
     ("news", "hides"),
     [
         (event("exec_command_begin", call_id="c7", command=["rm", "x"]), True),
+        (event("tool_execution_started", tool_name="rm"), True),
         (event("browser_action", call_id="c7", action="click"), True),
         (event("item_completed", item={"type": "BrowserAction", "id": "i1", "name": "click", "arguments": {}}), True),
         (event("exec_command_begin", call_id="c1", command=["ls"]), False),

@@ -151,6 +151,7 @@ def test_a_rewritten_history_is_said(reading: Callable[..., Reading], kind: str)
         ([event("tool.execution_progress", toolCallId="c", arguments={})], False),
         ([event("hook.start", hookType="preToolUse", input={"toolName": "x", "arguments": {}})], False),
         ([event("sidecar.ran", tool="rm", arguments={})], True),
+        ([event("sidecar.run_started", toolName="rm")], True),
         ([event("sidecar.idle", since=1)], False),
         ([event("assistant.message", content="x", serverTools={"provider": "p", "items": [{}]})], True),
     ],

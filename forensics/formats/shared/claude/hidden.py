@@ -11,6 +11,7 @@ import msgspec
 
 from forensics.core.jsonvalue import value_of
 from forensics.core.sanitise import one_line
+from forensics.formats.shared.call_words import tells_of_a_tool
 from forensics.formats.shared.claude.kinds import AGENT_NEWS, CALLS_BESIDE, is_read, is_result
 from forensics.formats.shared.fields import (
     Fields,
@@ -86,7 +87,13 @@ def _listed(parts: Iterable[Payload]) -> Payload:
 
 
 def _may_hold(record: Record) -> bool:
-    return any(map(may_hold, record.fields.values())) or names_a_tool(record.fields)
+    return is_named_so(record.kind, record.fields) or any(map(may_hold, record.fields.values()))
+
+
+def is_named_so(kind: str, keys: Iterable[str]) -> bool:
+    """Whether a record of that type with these keys is named like a call: a tool with its arguments, or one at work."""
+    keys = tuple(keys)
+    return names_a_tool(keys) or tells_of_a_tool(kind, keys)
 
 
 def may_hold(raw: Payload | bytes, begin: int = 0, end: int = sys.maxsize) -> bool:
@@ -128,8 +135,9 @@ def _named(value: Any) -> Iterator[Named]:
 
 def _looks_like_one(held: dict[str, Any]) -> bool:
     kind = held.get("type")
-    typed = isinstance(kind, str) and (kind.endswith("tool_use") or is_result(kind))
-    return typed or call_marks(held)
+    if not isinstance(kind, str):
+        return call_marks(held)
+    return kind.endswith("tool_use") or is_result(kind) or call_marks(held) or tells_of_a_tool(kind, held)
 
 
 def _first(held: dict[str, Any], names: tuple[str, ...]) -> str:

@@ -15,7 +15,7 @@ from forensics.core.late import Made
 from forensics.core.times import all_from_texts
 from forensics.core.trace import NOWHERE, Outcome, StepKind
 from forensics.core.tuples import outcome_said
-from forensics.formats.shared.claude.hidden import may_hold
+from forensics.formats.shared.claude.hidden import is_named_so, may_hold
 from forensics.formats.shared.claude.history import names_of
 from forensics.formats.shared.claude.kinds import (
     AGENT_NEWS,
@@ -34,7 +34,7 @@ from forensics.formats.shared.claude.lanes import MAIN, lane_name
 from forensics.formats.shared.claude.outcomes import INTERRUPTION, MAY_SAY, outcome, ran_plainly
 from forensics.formats.shared.claude.tokens import usages
 from forensics.formats.shared.claude.written import NONE, Lines, Where, begins_of, size_of, written
-from forensics.formats.shared.fields import fields_of, names_a_tool
+from forensics.formats.shared.fields import fields_of
 from forensics.formats.shared.forms import ABSENT, keys_of
 
 if TYPE_CHECKING:
@@ -312,8 +312,10 @@ def _noted(lines: Lines, rows: Rows, some: Sequence[int], spoken: dict[str, list
 def _named_so(lines: Lines, some: Sequence[int]) -> set[int]:
     """Which of the records are named like calls."""
     records = lines.records
-    named = {kind for kind in {type(records[row]) for row in some} if names_a_tool(kind.__struct_encode_fields__)}
-    return {row for row in some if named and type(records[row]) in named and names_a_tool(keys_of(records[row]))}
+    told = records[some[0]].type
+    shapes = {type(records[row]) for row in some}
+    named = {shape for shape in shapes if is_named_so(told, shape.__struct_encode_fields__)}
+    return {row for row in some if named and type(records[row]) in named and is_named_so(told, keys_of(records[row]))}
 
 
 def _suspects(lines: Lines, some: Sequence[int]) -> set[int]:

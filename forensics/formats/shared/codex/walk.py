@@ -20,6 +20,7 @@ from forensics.core.jsonvalue import raw, text_of
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import NOWHERE, Boundary, StepKind
+from forensics.formats.shared.call_words import tells_of_a_tool
 from forensics.formats.shared.codex.outcomes import ITEM, Ended, Told, ended, told_by_output
 from forensics.formats.shared.fields import (
     Fields,
@@ -258,7 +259,7 @@ class Rollout:
     def _note_news(self, kind: str, fields: Fields, spot: Spot) -> None:
         """Remember that news of a kind that is not read speaks of a call: an item or an end should tell of it too."""
         searches = kind.startswith("web_search") or kind == "WebSearch"  # are counted
-        if not searches and ("call_id" in fields or call_marks(fields)):
+        if not searches and ("call_id" in fields or call_marks(fields) or tells_of_a_tool(kind, fields)):
             self.news.append((text(fields, "call_id", "id"), kind, spot))
 
     def echo(self, kind: str, fields: Fields, spot: Spot) -> None:
