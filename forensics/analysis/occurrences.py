@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from forensics.core.trace import Payload, Trace
 
 _SAYING = frozenset({int(StepKind.TOOL_CALL), int(StepKind.MODEL)})  # what the agent itself wrote
-_TOGETHER = 16  # blocks
+_TOGETHER = 4  # blocks
 
 
 class Standing(NamedTuple):

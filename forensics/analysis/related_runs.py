@@ -10,7 +10,6 @@ three groups.
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import chain, compress
 from typing import TYPE_CHECKING
 
@@ -23,52 +22,19 @@ DASHES = b"-_"
 _SHORTEST_PIECE = 4
 LONGEST_HOLDER = 512
 _FEW = 1 << 12  # runs, at most, that all count as related
-_TABLED = 1 << 17  # runs, at most, that a table is made of
 _SLOTS = 8  # of the sketch for each run
 _SHAPE = bytes(ord("-") if byte in DASHES else ord("a") if bytes([byte]).isalnum() else byte for byte in range(256))
 _EDGES = (b" -", b" _", b"- ", b"_ ")  # where a run begins or ends with a dash
 
 
-class _Table:
-    """Which runs stand in blocks of text at all, and which more than once, in whatever case and without the dashes
-    around them. A run costs some hundred bytes.
-    """
-
-    def __init__(self, blocks: Iterable[bytes]) -> None:
-        self._seen: set[bytes] = set()
-        self._many: set[bytes] = set()
-        for block in blocks:
-            runs = block.lower().split()
-            self._mark(runs)
-            if _is_ragged(block):
-                self._mark([run.strip(DASHES) for run in ragged(runs)])
-
-    def _mark(self, runs: Runs) -> None:
-        own = set(runs)
-        if len(own) < len(runs):
-            self._many.update([run for run, times in Counter(runs).items() if times > 1])
-        if self._seen:
-            self._many |= self._seen & own
-            self._seen |= own
-        else:
-            self._seen = own
-
-    def standing(self, runs: Iterable[bytes]) -> list[bool]:
-        """Of each run, whether it may stand at all."""
-        return list(map(self._seen.__contains__, map(bytes.lower, runs)))
-
-    def repeated(self, runs: Iterable[bytes]) -> list[bool]:
-        """Of each run, whether it may stand more than once."""
-        return list(map(self._many.__contains__, map(bytes.lower, runs)))
-
-
 class _Sketch:
-    """The same of more runs, where others may be told for them: a mark in the slot that the hash of a run's letters
-    names under the mask. None that stands is without one.
+    """Which runs may stand in blocks of text at all, and which more than once, in whatever case and without the dashes
+    around them: a mark in the slot that the hash of their letters names under the mask. None that stands is without
+    one.
     """
 
-    def __init__(self, blocks: Sequence[bytes]) -> None:
-        size = 1 << (sum(map(_count, blocks)) * _SLOTS).bit_length()
+    def __init__(self, blocks: Iterable[bytes], count: int) -> None:
+        size = 1 << (count * _SLOTS).bit_length()
         self._within = (size - 1).__and__
         self._seen, self._many = bytearray(size), bytearray(size)
         for block in blocks:
@@ -127,7 +93,7 @@ def add_related(related: set[bytes], blocks: Sequence[bytes], asked: set[bytes])
     if count <= _FEW:
         related.update(asked, *map(bytes.split, blocks))
         return
-    told = _Table(blocks) if count <= _TABLED else _Sketch(blocks)
+    told = _Sketch(blocks, count)
     parts = Parts(blocks)
     wanted = set(asked)
     edged: set[bytes] = set()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from forensics.analysis.runs import Runs
 
 _BLOCK = 1 << 16  # bytes of payloads that are read at once
-_TOGETHER = 1 << 16  # runs that are counted together, or more: all of a block
+_TOGETHER = 1 << 13  # runs that are counted together, or more: all of a block
 _PERCENT = b"%"
 _SPACE = ord(" ")
 _BETWEEN_ROWS = b" %b " % END
