@@ -45,6 +45,7 @@ _SEEN = 50_000  # places that are remembered, so that a long log needs no memory
 _LOCATED = 50_000  # values that are told to their own bytes
 _LARGE = _BLOCK = 1 << 20
 _encode = msgspec.json.Encoder().encode
+_CLOSE, _DENSE = 200, 8  # bytes from one place to the next, and how many places
 _HEADER = 100  # bytes: the header of a database holds some that no text has
 
 
@@ -78,25 +79,31 @@ class _Scan:
         self._binary = not self.regions.structured and _is_binary(bytes(data[:_HEADER]))
         self._seen: dict[bytes, tuple[str, ...]] = {}
         self._parsed = self._located = 0
+        self._last = self._close = 0
 
     def run(self) -> None:
         """Judge every place where a trigger fired, in order; a region is judged once."""
-        covered = -1
-        for fired in fired_in(self._data, binary=self._binary):
-            if fired.start < covered:
-                continue
+        judged = Judged()
+        for fired in fired_in(self._data, judged, binary=self._binary):
             if len(self._seen) > _SEEN:
                 self._seen.clear()
             start, told = self._told(fired)
             known = self._seen.get(told)
-            if known is not None:
+            if known is not None and not self._is_dense(fired.start):
                 self._noted.again(known, self._evidence, start, told)
                 continue
             if fired.by_token and self._noted.enough_mail and _is_mail(told):
                 self._seen[told] = self._mail(told, fired.start)
                 continue
-            covered, found = self._judge(fired)
+            self._close = 0
+            judged.until, found = self._judge(fired)
             self._seen[told] = found
+
+    def _is_dense(self, offset: int) -> bool:
+        """Whether so many places that are known stand so close that to judge what holds them all costs less."""
+        self._close = self._close + 1 if offset - self._last < _CLOSE else 0
+        self._last = offset
+        return self._close > _DENSE
 
     def _mail(self, token: bytes, offset: int) -> tuple[str, ...]:
         """One more address of very many: its place in the bytes is all that is told of it."""
@@ -201,8 +208,11 @@ def telling(fields: list[Field]) -> list[Field]:
     written = [_written(field.text) for field in fields]
     starts = [0, *accumulate(len(text) + 1 for text in written)]
     wanted = {at for at, field in enumerate(fields) if field.key is not None and secret_name(field.key) is not None}
-    for fired in fired_in(b"\n".join(written)):
-        wanted.update(range(bisect_right(starts, fired.start) - 1, bisect_right(starts, fired.end - 1)))
+    judged = Judged()
+    for fired in fired_in(b"\n".join(written), judged):
+        following = bisect_right(starts, fired.end - 1)
+        wanted.update(range(bisect_right(starts, fired.start) - 1, following))
+        judged.until = starts[following]
     return [fields[at] for at in sorted(wanted)]
 
 
@@ -213,15 +223,31 @@ def _written(text: str) -> bytes:
         return b'"%b"' % text.encode("utf-8", "surrogatepass")
 
 
-def fired_in(data: bytes | memoryview, *, binary: bool = False) -> Iterator[Fired]:
-    """Every place where a trigger fires, in ascending order; none is kept."""
-    return merge(*(_fired(trigger, data) for trigger in triggers(binary=binary)))
+class Judged(msgspec.Struct):
+    """Up to where all is judged, as whoever takes the places of triggers says: before it none is told."""
+
+    until: int = -1
 
 
-def _fired(trigger: Trigger, data: bytes | memoryview) -> Iterator[Fired]:
-    for match in trigger.pattern.finditer(data):
-        start = match.start(1)
-        yield Fired(start if start >= 0 else match.start(), match.end(), trigger.by_token)
+def fired_in(data: bytes | memoryview, judged: Judged, *, binary: bool = False) -> Iterator[Fired]:
+    """Every place where a trigger fires in what is not judged yet, in ascending order; none is kept."""
+    told = merge(*(_fired(trigger, data, judged) for trigger in triggers(binary=binary)))
+    return (fired for fired in told if fired.start >= judged.until)
+
+
+def _fired(trigger: Trigger, data: bytes | memoryview, judged: Judged) -> Iterator[Fired]:
+    """The same of one trigger: what is judged is stepped over, since hostile bytes can fire at every other one."""
+    at = 0
+    while True:
+        for match in trigger.pattern.finditer(data, at):
+            start = match.start(1)
+            fired = Fired(start if start >= 0 else match.start(), match.end(), trigger.by_token)
+            if fired.start < judged.until:
+                at = max(judged.until, fired.end)
+                break
+            yield fired
+        else:
+            return
 
 
 # payloads that are no JSON in the bytes ------------------------------------------------------------------------------
@@ -246,9 +272,11 @@ def _payloads(trace: Trace, noted: Noted) -> None:
 
 
 def _block(trace: Trace, block: bytes, rows: list[int], starts: list[int], noted: Noted) -> None:
-    fired = {bisect_right(starts, one.start) - 1 for one in fired_in(block)}
-    for at in sorted(fired):
-        _payload(trace, rows[at], noted)
+    judged = Judged()
+    for fired in fired_in(block, judged):
+        following = bisect_right(starts, fired.start)
+        _payload(trace, rows[following - 1], noted)
+        judged.until = starts[following] if following < len(starts) else len(block)
 
 
 def _payload(trace: Trace, row: int, noted: Noted) -> None:

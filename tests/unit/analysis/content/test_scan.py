@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from forensics import api
-from forensics.analysis.content.scan import fired_in
+from forensics.analysis.content.scan import Judged, fired_in
 from forensics.core.pointers import pointer_tokens
 
 if TYPE_CHECKING:
@@ -212,8 +212,8 @@ def test_the_pages_of_a_database_are_no_text(sample: str) -> None:
 
 def test_in_bytes_that_are_no_text_only_what_is_secret_is_looked_for() -> None:
     pages = bytes(range(1, 32)) * 100 + f'\x0c"{KEY}"\x07'.encode() + bytes(range(128, 256)) * 10
-    assert [pages[one.start : one.start + 3] for one in fired_in(pages, binary=True)] == [b"sk-"]
-    assert len([*fired_in(pages)]) > 1000
+    assert [pages[one.start : one.start + 3] for one in fired_in(pages, Judged(), binary=True)] == [b"sk-"]
+    assert len([*fired_in(pages, Judged())]) > 1000
 
 
 @pytest.mark.parametrize("filler", [0, 400])
@@ -234,3 +234,24 @@ def test_keys_that_look_alike_are_told(tmp_path: Path, one: str, other: str, fil
 def test_keys_of_another_script_are_not(tmp_path: Path) -> None:
     members = {"\u0441\u0443\u043c\u043c\u0430": 1, "\u91d1\u984d": 2, "na\u00efve": 3, "naive": 4, "ID": 5, "id": 6}
     assert not of(audited(tmp_path, TURNS, extra=[members]), "lookalike_key")
+
+
+def test_texts_full_of_what_acts_are_each_judged_once(tmp_path: Path) -> None:
+    """Hostile bytes can hold a thousand places in one text: they are stepped over, and every text is counted."""
+    said = "\x1b[31m\u202e" * 500
+    document = audited(
+        tmp_path, [{"role": role, "content": f"{said}{n}"} for n in range(40) for role in ("user", "assistant")]
+    )
+    (found,) = of(document, "control_sequence")
+    assert "stands in 80 texts" in found.message
+    assert found.steps == list(range(20))
+
+
+def test_a_place_that_is_judged_is_stepped_over() -> None:
+    judged, told = Judged(), []
+    for one in fired_in(b"\x1b[1m" * 1000 + f' "{KEY}"'.encode(), judged):
+        told.append(one.start)
+        judged.until = 3_990
+    assert told[0] == 0
+    assert all(start >= 3_990 for start in told[1:])
+    assert 4_002 in told
