@@ -6,9 +6,9 @@ all of them at once. An entry that could never speak is a fault as well: its aut
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from forensics.core.late import late
 from forensics.core.pointers import pointer_tokens
 
 if TYPE_CHECKING:
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from forensics.rules.yaml_strict import Position, StrictYaml
 
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_DIGEST = late(r"sha256:[0-9a-f]{64}")
 _AXES = ("effect", "result", "scope")
-_OTHER_ESCAPE = re.compile(r"~(?![01])")
+_OTHER_ESCAPE = late(r"~(?![01])")
 
 
 def policy_faults(document: StrictYaml) -> list[tuple[Position, str]]:
