@@ -263,7 +263,6 @@ SQL_READS = [
     ("postgres", 'SELECT "drop" FROM t'),
     ("postgres", "SHOW server_version"),
     ("postgres", "VALUES (1),(2)"),
-    ("postgres", "TABLE users"),
     ("postgres", "SELECT date_trunc('day', ts), sum(x) OVER (PARTITION BY y) FROM t"),
     ("postgres", "SELECT * FROM pg_catalog.pg_tables"),
     ("postgres", "SELECT relname, pg_size_pretty(pg_total_relation_size(oid)) FROM pg_class"),
