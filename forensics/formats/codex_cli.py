@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from forensics.formats.shared.codex.walk import Rollout
 from forensics.formats.shared.fields import Fields, is_text, text
-from forensics.formats.shared.json_lines import json_lines
+from forensics.formats.shared.json_lines import walk_lines
 
 if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder
@@ -51,9 +51,4 @@ def _is_old_head(fields: Fields) -> bool:
 
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Walk the rollout. Raises CorruptEvidenceError where no record can be read."""
-    rollout = Rollout(build)
-    for one in json_lines(source, build):
-        rollout.line(one)
-    rollout.close()
-    if not build.counts.records:
-        raise source.holds_no("record of a session")
+    walk_lines(source, build, Rollout(build), "record of a session")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from forensics.formats.shared.copilot_walk import Session
 from forensics.formats.shared.fields import Fields, is_text, text
-from forensics.formats.shared.json_lines import json_lines
+from forensics.formats.shared.json_lines import walk_lines
 
 if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder
@@ -43,9 +43,4 @@ def _score(fields: Fields) -> int:
 
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Walk the log. Raises CorruptEvidenceError where no event can be read."""
-    session = Session(build)
-    for one in json_lines(source, build):
-        session.line(one)
-    session.close()
-    if not build.counts.records:
-        raise source.holds_no("event of a session")
+    walk_lines(source, build, Session(build), "event of a session")

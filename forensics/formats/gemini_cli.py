@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.core.build import Spot
 from forensics.formats.shared.document import find_document, note_cut
+from forensics.formats.shared.document_values import document_values
 from forensics.formats.shared.fields import Fields, fields_of, items_of, object_in, opens_with, present, text
 from forensics.formats.shared.gemini_session import MODEL, TYPES, Session
 from forensics.formats.shared.json_lines import json_lines
-from forensics.formats.shared.messages.telling import Finder
 
 if TYPE_CHECKING:
+    from forensics.core.build import Spot
     from forensics.core.reading import EvidenceBuilder
     from forensics.formats.shared.document import Document
     from forensics.formats.shared.reader import Look
@@ -70,11 +70,9 @@ def _read_document(source: Source, document: Document, session: Session) -> None
     fields = fields_of(document.body)
     session.head(fields)
     session.strange({name: held for name, held in fields.items() if name != "messages"}, document.spot)
-    finder = Finder(source, session.build.places, document.start)
-    for at, item in enumerate(items_of(fields["messages"])):
-        place = finder.place(item)
-        own = Spot(place if place >= 0 else document.spot.place, f"/messages/{at}")
-        session.message(fields_of(item), own, document.taint_of(item))
+    messages = items_of(fields["messages"])
+    for item, spot, tainted in document_values(source, session.build, document, messages, "/messages"):
+        session.message(fields_of(item), spot, tainted)
         session.build.counts.records += 1
 
 

@@ -12,9 +12,9 @@ from forensics.core.build import Spot
 from forensics.core.times import nanoseconds
 from forensics.errors import UnknownFormatError
 from forensics.formats.shared.document import find_document, note_cut
+from forensics.formats.shared.document_values import document_values
 from forensics.formats.shared.fields import Fields, fields_of, items_in, items_of, object_in, opens_with, present, text
 from forensics.formats.shared.json_lines import json_lines
-from forensics.formats.shared.messages.telling import Finder
 from forensics.formats.shared.opencode_session import Sessions
 
 if TYPE_CHECKING:
@@ -107,17 +107,14 @@ def _messages(document: Document) -> tuple[list[Payload], str] | None:
 
 
 def _read_document(source: Source, document: Document, messages: tuple[list[Payload], str], sessions: Sessions) -> None:
-    finder = Finder(source, sessions.build.places, document.start)
     items, base = messages
     if base:
         fields = fields_of(document.body)
         sessions.about(object_in(fields, "info"))
         sessions.strange({name: held for name, held in fields.items() if name != "messages"}, document.spot)
-    for at, item in enumerate(items):
-        place = finder.place(item)
-        spot = Spot(place if place >= 0 else document.spot.place, f"{base}/{at}")
+    for item, spot, tainted in document_values(source, sessions.build, document, items, base):
         sessions.build.counts.records += 1
-        _message(fields_of(item), spot, document.taint_of(item), sessions)
+        _message(fields_of(item), spot, tainted, sessions)
 
 
 def _message(fields: Fields, spot: Spot, tainted: str | None, sessions: Sessions) -> None:

@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.core.build import Spot
 from forensics.errors import UnknownFormatError
 from forensics.formats.shared.document import find_document, note_cut
+from forensics.formats.shared.document_values import document_values
 from forensics.formats.shared.fields import Fields, fields_of, items_of, opens_with, text
 from forensics.formats.shared.json_lines import json_values
-from forensics.formats.shared.messages.telling import Finder
 from forensics.formats.shared.openhands_events import Conversation
 
 if TYPE_CHECKING:
+    from forensics.core.build import Spot
     from forensics.core.reading import EvidenceBuilder
     from forensics.core.trace import Payload
     from forensics.formats.shared.document import Document
@@ -92,13 +92,10 @@ def _read_document(source: Source, document: Document, build: EvidenceBuilder) -
         message = f"{source.name} is one event of an OpenHands conversation, and no run"
         raise UnknownFormatError(message, hint="put the events of the conversation into one list", code="no_trace")
     items, base = (items_of(fields["history"]), "/history") if fields else (items_of(document.body), "")
-    finder = Finder(source, build.places, document.start)
     conversation = Conversation(build.trace(text(fields, *_NAMES) or "conversation"), build)
     conversation.look_through(_beside(fields), document.spot)
-    for at, item in enumerate(items):
-        place = finder.place(item)
-        spot = Spot(place if place >= 0 else document.spot.place, f"{base}/{at}")
-        _tell(conversation, item, spot, document.taint_of(item))
+    for item, spot, tainted in document_values(source, build, document, items, base):
+        _tell(conversation, item, spot, tainted)
 
 
 def _read_lines(source: Source, build: EvidenceBuilder) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forensics.formats.shared.fields import Fields, is_text, object_in, text
-from forensics.formats.shared.json_lines import json_lines
+from forensics.formats.shared.json_lines import walk_lines
 from forensics.formats.shared.pi_walk import HEADS, Session
 
 if TYPE_CHECKING:
@@ -44,9 +44,4 @@ def _score(fields: Fields) -> int:
 
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Walk the session. Raises CorruptEvidenceError where no entry can be read."""
-    session = Session(build)
-    for one in json_lines(source, build):
-        session.line(one)
-    session.close()
-    if not build.counts.records:
-        raise source.holds_no("entry of a session")
+    walk_lines(source, build, Session(build), "entry of a session")

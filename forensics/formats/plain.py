@@ -21,6 +21,7 @@ from forensics.formats.shared.fields import (
     as_object,
     fields_of,
     holds_a_call,
+    is_like_calls,
     opens_with,
     present,
     says_each_key_once,
@@ -39,7 +40,6 @@ from forensics.formats.shared.plain_records import (
     damage_of,
     ending,
     kind_of,
-    may_be_calls,
 )
 from forensics.formats.shared.plain_shapes import Shapes
 from forensics.formats.shared.plain_stretches import read_at_once, records_of
@@ -224,7 +224,7 @@ class _Log:
         elif answer is None and record.names_arguments:
             _gap(record, "a model record that holds arguments and names no tool")
         for name in record.plan["unread"]:
-            if bytes(record.fields[name])[:1] in _HOLDERS and may_be_calls(record.fields[name]):
+            if bytes(record.fields[name])[:1] in _HOLDERS and is_like_calls(record.fields[name]):
                 _gap(record, f"a model record whose member {one_line(name, 40)}, which is not read, looks like a call")
         if record.plan["finish"] or record.plan["status"]:
             self._ended(record, turn)

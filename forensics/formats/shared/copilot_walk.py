@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.build import Execution, Lane, Spot
-from forensics.core.evidence import Severity
 from forensics.core.findings import finding
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
@@ -32,6 +31,7 @@ from forensics.formats.shared.fields import (
     text,
     whole_number,
 )
+from forensics.formats.shared.rewritten import note_rewritten
 from forensics.formats.shared.wholeness import arguments_damage, result_damage
 
 if TYPE_CHECKING:
@@ -318,9 +318,7 @@ class Session:
         """The history was summarised, cut or rewound: the events before it stand in the file all the same."""
         step = self._step(StepKind.OTHER, event, event.kind, "summaryContent")
         message = f"the history was rewritten ({event.kind}): from here on the model saw something else than all of it"
-        place = self.build.places.locator(event.spot.place)
-        known = finding("compacted_history", message, steps=(step,), locators=(place,), severity=Severity.INFO)
-        self._builder().note(known)
+        note_rewritten(self._builder(), step, event.spot, message)
 
     def error(self, event: Event) -> None:
         """What went wrong."""

@@ -19,7 +19,7 @@ from forensics.core.keyed import keyed
 from forensics.core.limits import limits
 from forensics.formats.shared.fields import Fields
 from forensics.formats.shared.groups import Alike, Group
-from forensics.formats.shared.lines import Span, line_ends, plain_start, spans_between
+from forensics.formats.shared.lines import Span, cuts, line_ends, spans_between
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,9 +66,8 @@ class Block(msgspec.Struct, frozen=True, gc=False):
     """Lines that follow each other, blank ones left out: their numbers, where each begins, and its length.
 
     `fields` are those of each where every line is an object that says each key once; then `texts` are the bytes of
-    each, `alike` groups them by their keys, and `is_compact` says that these are the fields
-    written without a blank between them. `mixed` are the fields of each in any other block; None for a line that has to
-    be looked at by itself.
+    each, `alike` groups them by their keys, and `is_compact` says that these are the fields written without a blank
+    between them. `mixed` are the fields of each in any other block; None for a line that has to be looked at by itself.
     """
 
     numbers: Sequence[int]
@@ -87,21 +86,17 @@ class Block(msgspec.Struct, frozen=True, gc=False):
 
 def blocks_of_lines(source: Source) -> Iterator[Block]:
     """The lines that are not blank, in order. Raises LimitExceededError for one that is too long."""
-    data, size = source.data, len(source.data)
-    start, number = plain_start(source), 1
-    while start < size:
-        found = source.find(b"\n", min(start + _BLOCK, size))
-        end = size if found < 0 else found + 1
+    number = 1
+    for start, end in cuts(source, _BLOCK):
         if end - start > min(_LARGEST, limits().line):
             yield from _one_by_one(source, start, end, number)
             number += line_ends(source, start, end)
-        elif (whole := _whole(text := bytes(data[start:end]), start, number)) is not None:
+        elif (whole := _whole(text := bytes(source.data[start:end]), start, number)) is not None:
             yield whole
             number += len(whole.numbers)
         else:
             yield from _halves(source, text, start, number)
             number += text.count(b"\n")
-        start = end
 
 
 def _halves(source: Source, text: bytes, start: int, number: int) -> Iterator[Block]:

@@ -44,18 +44,23 @@ Span = tuple[int, int, int]
 """Number of a line (from 1), and the offsets where it begins and ends."""
 
 
+def cuts(source: Source, size: int) -> Iterator[tuple[int, int]]:
+    """Where blocks of lines of at least so many bytes begin and end: each ends where a line does."""
+    start, last = plain_start(source), len(source.data)
+    while start < last:
+        found = source.find(b"\n", min(start + size, last))
+        end = last if found < 0 else found + 1
+        yield start, end
+        start = end
+
+
 def blocks(source: Source, size: int) -> Iterator[Span]:
-    """Where the lines of the evidence stand, in blocks of at least so many bytes that end where a line does; each with
-    the number of its first line.
-    """
-    start, number = plain_start(source), 1
-    while start < len(source.data):
-        found = source.find(b"\n", min(start + size, len(source.data)))
-        end = len(source.data) if found < 0 else found + 1
+    """The same, each with the number of its first line."""
+    number = 1
+    for start, end in cuts(source, size):
         yield number, start, end
         short = end - start <= _COPIED
         number += bytes(source.data[start:end]).count(b"\n") if short else line_ends(source, start, end)
-        start = end
 
 
 def line_ends(source: Source, start: int, end: int) -> int:

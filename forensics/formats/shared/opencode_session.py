@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.build import Spot
-from forensics.core.evidence import Severity
-from forensics.core.findings import finding
 from forensics.core.jsonvalue import text_of
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
@@ -28,6 +26,7 @@ from forensics.formats.shared.fields import (
     whole_number,
 )
 from forensics.formats.shared.messages.vocabulary import joined
+from forensics.formats.shared.rewritten import note_rewritten
 from forensics.formats.shared.server_names import mcp_server
 from forensics.formats.shared.wholeness import arguments_damage, cut_short, result_damage
 
@@ -232,12 +231,7 @@ class _Telling:
         if kind == "retry":
             self.builder.step(StepKind.ERROR, at.down("/error"), name=kind, payload=present(part.fields, "error"))
         elif kind == "compaction":
-            step = self.builder.step(StepKind.OTHER, at, name=kind)
-            message = "the history was compacted: from here on the model saw a summary of what stands before"
-            place = (self.builder.trace.places.locator(at.place, at.pointer),)
-            self.builder.note(
-                finding("compacted_history", message, steps=(step,), locators=place, severity=Severity.INFO)
-            )
+            note_rewritten(self.builder, self.builder.step(StepKind.OTHER, at, name=kind), at)
         elif kind == "subtask":
             self.builder.step(StepKind.USER, at.down("/prompt"), name=kind, payload=present(part.fields, "prompt"))
         elif kind not in _BESIDE:

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.build import Execution, Spot
-from forensics.core.evidence import Severity
-from forensics.core.findings import finding
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import StepKind
@@ -32,6 +30,7 @@ from forensics.formats.shared.fields import (
 )
 from forensics.formats.shared.messages.telling import Doubts, taint, tell
 from forensics.formats.shared.messages.vocabulary import parse_message
+from forensics.formats.shared.rewritten import note_rewritten
 from forensics.formats.shared.wholeness import TRUNCATED
 
 if TYPE_CHECKING:
@@ -131,12 +130,7 @@ class Session:
         """A summary that the model is shown instead of what was said before; that stands in the file all the same."""
         step = self._step(StepKind.SYSTEM, entry, entry.kind, "summary")
         if entry.kind == "compaction":
-            self._compacted(step, entry)
-
-    def _compacted(self, step: int, entry: Entry) -> None:
-        message = "the history was compacted: from here on the model saw a summary of what stands before"
-        place = (self.build.places.locator(entry.spot.place),)
-        self._trace().note(finding("compacted_history", message, steps=(step,), locators=place, severity=Severity.INFO))
+            note_rewritten(self._trace(), step, entry.spot)
 
     # messages ----------------------------------------------------------------------------------------------------
 
@@ -151,7 +145,7 @@ class Session:
             name = text(fields, "customType") or role
             step = self._trace().step(StepKind.SYSTEM, entry.spot.down("/message"), name=name, payload=said)
             if role == "compactionSummary":
-                self._compacted(step, entry)
+                note_rewritten(self._trace(), step, entry.spot)
         else:
             self._said(entry, fields)
         self._look_through(entry, fields)

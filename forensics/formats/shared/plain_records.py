@@ -16,11 +16,8 @@ from forensics.formats.shared.fields import (
     Fields,
     as_object,
     call_marks,
-    fields_of,
     holds_a_call,
     is_true,
-    items_of,
-    opens_with,
     spelled,
     text,
 )
@@ -263,10 +260,3 @@ _IS_A_FAULT = late(rb"-?0*[1-9][0-9]*")
 def damage_of(fields: Fields, flags: tuple[str, ...]) -> str | None:
     """The code of what a record says of itself by a flag: that it was cut, or that something was taken out."""
     return next((REDACTED if "edacted" in name else TRUNCATED for name in flags if is_true(fields, name)), None)
-
-
-def may_be_calls(value: Payload) -> bool:
-    """Whether a value is an object or a list of objects that look like calls, or holds what the APIs write for one."""
-    if opens_with(value, b"{"):
-        return holds_a_call(value) or call_marks(fields_of(value))
-    return opens_with(value, b"[") and (holds_a_call(value) or any(call_marks(fields_of(v)) for v in items_of(value)))

@@ -14,6 +14,7 @@ import msgspec
 
 from forensics.core.trace import Outcome, StepKind
 from forensics.core.tuples import outcome_said
+from forensics.formats.shared.fields import is_like_calls
 from forensics.formats.shared.groups import Alike, Group, Names
 from forensics.formats.shared.plain_records import (
     LONGEST_TYPE,
@@ -23,7 +24,6 @@ from forensics.formats.shared.plain_records import (
     ending,
     is_said_with_a_call,
     kind_of,
-    may_be_calls,
     names_arguments,
 )
 from forensics.formats.shared.wholeness import damaged_arguments, damaged_results
@@ -94,7 +94,7 @@ def _words_lost(plan: Plan, group: Group) -> list[int]:
 
 def _hides_a_call(plan: Plan, group: Group) -> list[int]:
     held = group.holding(plan["unread"])
-    return [row for row in held if any(may_be_calls(group.records[row][name]) for name in plan["unread"])]
+    return [row for row in held if any(is_like_calls(group.records[row][name]) for name in plan["unread"])]
 
 
 def _names_no_tool(plan: Plan, group: Group) -> list[int]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.build import Spot
-from forensics.core.evidence import Severity
 from forensics.core.findings import finding
 from forensics.core.jsonvalue import text_of
 from forensics.core.times import nanoseconds
@@ -37,6 +36,7 @@ from forensics.formats.shared.claude.tokens import Tokens
 from forensics.formats.shared.fields import Fields, fields_of, is_text, is_true, present, text
 from forensics.formats.shared.json_lines import faults_of
 from forensics.formats.shared.messages.vocabulary import joined
+from forensics.formats.shared.rewritten import note_rewritten
 from forensics.formats.shared.server_names import mcp_server
 
 if TYPE_CHECKING:
@@ -312,11 +312,8 @@ class Session:
     def _compacted(self, step: int, spot: Spot) -> None:
         """The model goes on from a summary; the records before it stand in the file all the same."""
         builder = self.trace_builder()
-        if any(f.code == "compacted_history" for f in builder.trace.findings):
-            return
-        message = "the history was compacted: from here on the model saw a summary of what stands before"
-        place = (self.build.places.locator(spot.place, spot.pointer),)
-        builder.note(finding("compacted_history", message, steps=(step,), locators=place, severity=Severity.INFO))
+        if not any(f.code == "compacted_history" for f in builder.trace.findings):
+            note_rewritten(builder, step, spot)
 
     # everything else ---------------------------------------------------------------------------------------------
 

@@ -14,8 +14,6 @@ import msgspec
 
 from forensics.core.build import Execution, Spot
 from forensics.core.classes import ToolFacts
-from forensics.core.evidence import Severity
-from forensics.core.findings import finding
 from forensics.core.jsonvalue import raw, text_of
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
@@ -36,6 +34,7 @@ from forensics.formats.shared.fields import (
 )
 from forensics.formats.shared.messages.telling import doubts_of, tool_facts
 from forensics.formats.shared.messages.vocabulary import joined, parse_message
+from forensics.formats.shared.rewritten import note_rewritten
 from forensics.formats.shared.server_names import mcp_server
 
 if TYPE_CHECKING:
@@ -122,7 +121,8 @@ class Rollout:
         del tainted
         self._end_turn()
         step = self._step(StepKind.USER, spot, "compact summary", present(fields_of(payload), "message", "text"))
-        self._note_rewritten("the history was compacted: from here on the model saw a summary of it", step, spot)
+        message = "the history was compacted: from here on the model saw a summary of it"
+        note_rewritten(self._builder(), step, spot, message)
 
     def unknown(self, payload: Payload, spot: Spot, tainted: str | None) -> None:
         """A record of a kind that is not known: a step, and a gap where it may be more."""
@@ -305,7 +305,8 @@ class Rollout:
         self.build.counts.branches = max(self.build.counts.branches, 1) + 1
         step = self._aside(spot, kind)
         turns = text(fields, "num_turns")
-        self._note_rewritten(f"the history was rolled back by {one_line(turns, 20)} turns, which did run", step, spot)
+        message = f"the history was rolled back by {one_line(turns, 20)} turns, which did run"
+        note_rewritten(self._builder(), step, spot, message)
 
     def error(self, kind: str, fields: Fields, spot: Spot) -> None:
         """What went wrong."""
@@ -391,11 +392,6 @@ class Rollout:
     def _aside(self, spot: Spot, name: str) -> int:
         """A record of the harness that the model is not shown: a step without text, so that nothing is lost."""
         return self._step(StepKind.OTHER, spot, name, None)
-
-    def _note_rewritten(self, message: str, step: int, spot: Spot) -> None:
-        place = (self.build.places.locator(spot.place, spot.pointer),)
-        known = finding("compacted_history", message, steps=(step,), locators=place, severity=Severity.INFO)
-        self._builder().note(known)
 
     def _facts(self, tools: Payload | None, spot: Spot) -> None:
         """What tools that were looked up or brought along say of themselves; those of a namespace bear its name."""

@@ -32,6 +32,9 @@ _RESPONSES = ("response", "completion", "resp")
 _BESIDE = ("result", "output")
 _BODIES = ("output", "choices", "candidates")
 _TOOL_LISTS = ("tools", "functions")
+_ENDS = frozenset({"stop_reason", "stopReason", "usage"})
+"""What the API says beside its answer, and nobody says of a message that was sent to it."""
+
 _TEXTS_ARE_THE_USERS = frozenset({"contents", "input"})
 _NULL = msgspec.Raw(b"null")
 
@@ -131,10 +134,6 @@ def _alone(fields: Fields, raw: Payload) -> Conversation:
         doubts=told.doubts,
         trace_id=text(fields, "id"),
     )
-
-
-_ENDS = frozenset({"stop_reason", "stopReason", "usage"})
-"""What the API says beside its answer, and nobody says of a message that was sent to it."""
 
 
 # the request ---------------------------------------------------------------------------------------------------------
