@@ -103,14 +103,13 @@ def may_hold(raw: Payload | bytes, begin: int = 0, end: int = sys.maxsize) -> bo
 
 def unread_message(record: Record) -> str:
     """Why the message of a record is not read; "" where it is, or where there is none."""
-    if record.kind not in ("assistant", "user"):
-        known = "content" in record.message or "role" in record.message
-        return f"a message in a record of a kind that is not known ({one_line(record.kind or '(none)', 40)})" * known
-    return "a message without content: what it says stands in members that are not read" * _has_no_content(record)
-
-
-def _has_no_content(record: Record) -> bool:
-    return bool(record.message) and "content" not in record.message
+    says = "content" in record.message
+    if record.kind in ("assistant", "user"):
+        lacks = bool(record.message) and not says
+        return "a message without content: what it says stands in members that are not read" if lacks else ""
+    if not says and "role" not in record.message:
+        return ""
+    return f"a message in a record of a kind that is not known ({one_line(record.kind or '(none)', 40)})"
 
 
 def hidden_in(part: Payload, told: Collection[str], tools: Collection[str]) -> bool:
