@@ -55,11 +55,13 @@ def _inject_reasons(case: Case) -> Iterator[Reason]:
 
 
 def not_injectable(trace: Trace, call: Call) -> Iterator[Reason]:
-    """Every reason why the recorded result of a call can't stand in for a rerun's."""
+    """Every reason why the recorded result of a call can't stand in for a rerun's; a call that ended the run needs
+    none.
+    """
     tool = one_line(call.tool, 60)
     for block in call.blocks:
         yield _reason(trace, call, block.code, block.message)
-    if call.blocks:
+    if call.blocks or call.absence is Absence.NOT_DUE:
         return
     if call.outcome is Outcome.ABSENT:
         why = (call.absence or Absence.NOT_CAPTURED).value

@@ -23,7 +23,7 @@ from forensics.core.classes import Effect
 from forensics.core.differences import shown
 from forensics.core.jsonvalue import short_json, spell_surrogates, text_of, value_of
 from forensics.core.sanitise import one_line
-from forensics.core.trace import Boundary, Outcome
+from forensics.core.trace import Absence, Boundary, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -195,7 +195,7 @@ class CallComparer:
             lacking = self._left if absent[0] is one else self._right
             if tells_all(lacking.trace):
                 return True
-        if absent:
+        if absent and not all(call.absence is Absence.NOT_DUE for call in (one, other)):
             self._untold(one, other, "its result is not recorded")
         return not absent
 

@@ -300,6 +300,15 @@ class TraceBuilder(ExecutionBuilder):
 
     # the end ---------------------------------------------------------------------------------------------------------
 
+    def end_by(self, lane: Lane, row: int) -> None:
+        """This call ended the run, as a record of the end says: no result of it is due, and one that comes all the same
+        is an orphan. A call that something answered keeps its answer.
+        """
+        call = self._call(row)
+        if not call.answered:
+            lane.unshown.remove(row)
+            call.absence = Absence.NOT_DUE
+
     def finish(self) -> Trace:
         """Say what can only be said at the end: ids used twice, calls never answered, executions never recorded."""
         self._duplicate_ids()

@@ -59,6 +59,8 @@ class Absence(StrEnum):
     TRUNCATED = "truncated"
     STREAMED = "streamed"
     UNANSWERED = "unanswered"
+    NOT_DUE = "none is due"
+    """The call ended the run, as its record says: the harness takes it as the end, and nothing answers it."""
 
 
 class Witness(msgspec.Struct, frozen=True, gc=False):

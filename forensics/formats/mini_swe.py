@@ -21,7 +21,7 @@ from forensics.formats.shared.messages.telling import Doubts, Finder, taint, tel
 from forensics.formats.shared.messages.vocabulary import parse_message
 
 if TYPE_CHECKING:
-    from forensics.core.build import TraceBuilder
+    from forensics.core.build import Spot, TraceBuilder
     from forensics.core.reading import EvidenceBuilder
     from forensics.core.trace import Payload
     from forensics.formats.shared.document import Document
@@ -87,14 +87,23 @@ class _Run:
         fields = fields_of(item)
         pointer = f"{self.base}/{at}"
         if text(fields, "role") == "exit":
-            spot = self.document.spot.down(pointer)
-            self.builder.step(StepKind.OTHER, spot, name="exit", payload=present(fields, "content"))
+            self._exit(fields, self.document.spot.down(pointer))
             return
         message = self._with_its_part(parse_message(item, pointer), fields)
         before = len(self.builder.trace.calls)
         tell(self.builder, self.lane, (msgspec.structs.replace(message, place=place),), self.document.spot)
         self.doubts.note(self.builder, (message,), self.document.spot)
         taint(self.builder, self.document.taint_of(item), self.document.spot.down(pointer), before)
+
+    def _exit(self, fields: Fields, spot: Spot) -> None:
+        """The message that ends a run. What a command gave that submitted is the submission, and answers no call; which
+        of several it was that wait for their results is not known.
+        """
+        self.builder.step(StepKind.OTHER, spot, name="exit", payload=present(fields, "content"))
+        waiting = self.lane.unshown.latest()
+        submitted = text(object_in(fields, "extra"), "exit_status").lower() == "submitted"
+        if submitted and waiting is not None and len(waiting.calls) == 1:
+            self.builder.end_by(self.lane, waiting.first())
 
     def _with_its_part(self, message: Message, fields: Fields) -> Message:
         if message.calls or message.results:

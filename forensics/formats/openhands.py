@@ -96,6 +96,7 @@ def _read_document(source: Source, document: Document, build: EvidenceBuilder) -
     conversation.look_through(_beside(fields), document.spot)
     for item, spot, tainted in document_values(source, build, document, items, base):
         _tell(conversation, item, spot, tainted)
+    conversation.close()
 
 
 def _read_lines(source: Source, build: EvidenceBuilder) -> None:
@@ -112,6 +113,9 @@ def _read_lines(source: Source, build: EvidenceBuilder) -> None:
         conversation.look_through(_beside(fields), spot)
         for at, item in enumerate(items_of(fields["history"])):
             _tell(conversation, item, spot.down(f"/history/{at}"), tainted)
+        conversation.close()
+    if loose is not None:
+        loose.close()
 
 
 def _beside(fields: Fields) -> Fields:

@@ -13,12 +13,13 @@ import msgspec
 
 from forensics.core.jsonvalue import unfold, value_of
 from forensics.core.sanitise import one_line
-from forensics.core.trace import Boundary, StepKind
+from forensics.core.trace import Absence, Boundary, StepKind
 from forensics.errors import IncompleteBlueprintError
 from forensics.replay.blueprint_loop import Before, Blueprint
 from forensics.replay.guards import Guard, guards_of
 from forensics.replay.modifications import modified
 from forensics.replay.plan import Mode
+from forensics.replay.script import calls_by_turn, ending_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,6 +73,8 @@ def rebuild(trace: Trace, script: Script, plan: Plan, forks_at: int = 0) -> Rebu
         most=most if isinstance(most := config.get("max_iterations"), int) else None,
         free=plan.mode is not Mode.RECORDED,
         ends_with_calls=bool(script.turns and script.turns[-1].calls) and trace.ended_normally is True,
+        ends_at=_ends_at(trace, script),
+        ends_by=ending_tools(trace),
         answers_with_result=any(trace.strings[trace.name[row]] == _FINAL for row in trace.rows(StepKind.OTHER)),
     )
     given = inputs[0] if inputs else _value(None if setup is None else setup.input)
@@ -160,6 +163,17 @@ def _inputs(turn: RecordedTurn) -> list[Any]:
 def _messages(turn: RecordedTurn) -> tuple[dict[str, Any], ...]:
     """What a turn was shown beside results, as messages; the words of earlier turns among them."""
     return tuple(one.message() for one in turn.shown if one.kind is not StepKind.TOOL_RESULT or one.earlier)
+
+
+def _ends_at(trace: Trace, script: Script) -> frozenset[tuple[int, int]]:
+    """Where in the record calls stand that ended the run: the turn, from 1, and the index in it."""
+    asked = calls_by_turn(trace)
+    return frozenset(
+        (number, at)
+        for number, turn in enumerate(script.turns, 1)
+        for at, call in enumerate(asked.get(turn.number, ()))
+        if call.absence is Absence.NOT_DUE
+    )
 
 
 def _settings(setup: Setup | None, config: dict[str, Any], script: Script) -> dict[str, Any]:

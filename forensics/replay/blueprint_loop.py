@@ -49,6 +49,8 @@ class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
     last; `settings` and `tools` are those of its model, `guarded` the positions at which guardrails stand, and `most`
     is the number of turns that it may take for one input. `free` says that the model is really asked, so that the turns
     of the record need not be those of the rerun. An agent that `ends_with_calls` may answer with the last result.
+    Calls that ended the recorded run are not made, they end this one too: those of `ends_at` (turn, from 1, and index
+    in the turn), and where the model is free those of tools that did nothing else (`ends_by`).
     """
 
     agent: str
@@ -59,6 +61,8 @@ class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
     most: int | None = None
     free: bool = False
     ends_with_calls: bool = False
+    ends_at: frozenset[tuple[int, int]] = frozenset()
+    ends_by: frozenset[str] = frozenset()
     answers_with_result: bool = False
     fork: Fork | None = None
 
@@ -111,12 +115,17 @@ class _Loop:
             self._prepare()
             answer = self._ask()
             taken += 1
-            given = [self._call(call) for call in answer.calls]
-            if not answer.calls:
+            given = [self._call(call) for at, call in enumerate(answer.calls) if not self._ends(at, call)]
+            if not answer.calls or len(given) < len(answer.calls):
                 self._guard("output", answer.text)
                 return answer.text
             if self.blueprint.ends_with_calls and self.turn == len(self.blueprint.before) - 1:
                 return given[-1] if self.blueprint.answers_with_result else None
+
+    def _ends(self, at: int, call: AskedCall) -> bool:
+        """Whether a call of this turn is the end of the run: nobody answers it."""
+        blueprint = self.blueprint
+        return call.name in blueprint.ends_by if blueprint.free else (self.turn, at) in blueprint.ends_at
 
     def _prepare(self) -> None:
         """What stands before the next turn."""

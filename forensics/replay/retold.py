@@ -16,10 +16,10 @@ from forensics.core.evidence import Evidence
 from forensics.core.jsonvalue import same_value, value_of, written
 from forensics.core.lanes import Execution
 from forensics.core.reading import EvidenceBuilder
-from forensics.core.trace import StepKind
+from forensics.core.trace import Absence, StepKind
 from forensics.replay.guards import says_passed
 from forensics.replay.log import Called, Disposition, Earlier, GuardedBy, Told, Turned
-from forensics.replay.script import calls_by_turn
+from forensics.replay.script import calls_by_turn, ending_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,6 +50,7 @@ class _Telling:
         self.place = self.build.places.add()
         self.turn_of: list[int] = []
         self.waiting: dict[tuple[int, int], int] = {}
+        self.ending = ending_tools(recorded)
         self.shown = {turn.step: turn for turn in script.turns}
 
     def tell(self, log: Sequence[Entry], output: Any) -> Reading:
@@ -106,7 +107,17 @@ class _Telling:
         for index, call in enumerate(entry.answer.calls):
             row = self.builder.request(lane, turn, call.name, call.id, _raw(call.arguments), Spot(self.place))
             self.waiting[len(self.turn_of), index] = row
+            if self._ends(entry, index, call.name):
+                self.builder.end_by(lane, row)
         self.turn_of.append(turn)
+
+    def _ends(self, entry: Turned, index: int, tool: str) -> bool:
+        """Whether a call that a turn asks for is the end of the run, as in the record: the agent does not make it."""
+        turn = None if entry.step is None else self.shown.get(entry.step)
+        if turn is None:
+            return tool in self.ending
+        asked = self._asked.get(turn.number, ())
+        return index < len(asked) and asked[index].absence is Absence.NOT_DUE
 
     def _inputs(self, step: int) -> Iterator[tuple[StepKind, Any]]:
         """What the recorded turn was shown beside results: the agent named no messages of its own."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from forensics.core.jsonvalue import decode, value_of
-from forensics.core.trace import Boundary, StepKind
+from forensics.core.trace import Absence, Boundary, StepKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -165,6 +165,14 @@ def calls_by_turn(trace: Trace) -> dict[int, list[Call]]:
         if call.turn >= 0:
             found.setdefault(call.turn, []).append(call)
     return found
+
+
+def ending_tools(trace: Trace) -> frozenset[str]:
+    """The tools of which every call ended the run."""
+    ends: dict[str, bool] = {}
+    for call in trace.calls:
+        ends[call.tool] = ends.get(call.tool, True) and call.absence is Absence.NOT_DUE
+    return frozenset(tool for tool, always in ends.items() if always)
 
 
 def _value(payload: Payload | None) -> Any:

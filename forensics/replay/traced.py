@@ -13,7 +13,7 @@ import msgspec
 
 from forensics.analysis.decide import not_injectable
 from forensics.core.jsonvalue import canonical, value_of
-from forensics.core.trace import Boundary, Outcome, StepKind
+from forensics.core.trace import Absence, Boundary, Outcome, StepKind
 from forensics.replay.prompts import Prompts
 from forensics.replay.recordings import MODEL, TOOL, Record, Recording, Request
 
@@ -66,10 +66,15 @@ def _recordings(trace: Trace, doubt: str) -> Iterator[Recording]:
             shown.said(step.agent, answer)
         elif step.kind is StepKind.TOOL_CALL and step.call is not None:
             call = trace.calls[step.call]
-            if call.step == step.index and call.again_of < 0 and call.boundary is not Boundary.PROVIDER_TOOL:
+            if call.step == step.index and call.again_of < 0 and _is_answered_by_somebody(call):
                 yield _call(trace, call, step, doubt)
         elif step.kind in _SHOWN:
             shown.take(step.agent, {"kind": step.kind.label, "says": _value(step.payload)})
+
+
+def _is_answered_by_somebody(call: Call) -> bool:
+    """Whether the agent's side answers such a call: not the model's provider, and not the end of the run."""
+    return call.boundary is not Boundary.PROVIDER_TOOL and call.absence is not Absence.NOT_DUE
 
 
 def _calls_by_turn(trace: Trace) -> dict[int, list[Call]]:

@@ -32,12 +32,15 @@ _Column = Callable[[range], "Iterable[Any]"]
 
 
 def decision(call: Call) -> str:
-    """What a rerun would do with a call: inject its record, or refuse. Nothing runs without a plan that names it."""
-    return _decision(call.blocks, call.outcome, call.result)
+    """What a rerun would do with a call: inject its record, or refuse. Nothing runs without a plan that names it. Of a
+    call that ended the run the record is that it did.
+    """
+    return _decision(call.blocks, call.outcome, call.absence, call.result)
 
 
-def _decision(blocks: tuple[Block, ...], outcome: Outcome, result: object) -> str:
-    lost = outcome is Outcome.ABSENT or (outcome is Outcome.INDETERMINATE and result is None)
+def _decision(blocks: tuple[Block, ...], outcome: Outcome, absence: Absence | None, result: object) -> str:
+    absent = outcome is Outcome.ABSENT and absence is not Absence.NOT_DUE
+    lost = absent or (outcome is Outcome.INDETERMINATE and result is None)
     return "refuse" if blocks or lost else "inject"
 
 
@@ -118,7 +121,8 @@ class CallRows:
 
     def _decisions(self, rows: range) -> Iterator[str]:
         blocks = (self._blocks.get(row, ()) for row in rows)
-        return map(_decision, blocks, self._calls.each("outcome", rows), self._results_of(rows))
+        ended = self._calls.each("outcome", rows), self._calls.each("absence", rows)
+        return map(_decision, blocks, *ended, self._results_of(rows))
 
     def _minted(self, rows: range) -> list[list[str]]:
         """The values that came with the results of these rows; one result may bring a million, and is asked for anew by

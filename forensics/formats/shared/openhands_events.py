@@ -45,6 +45,9 @@ _NOTES = frozenset({"agent_state_changed", "condense", "file_download", "null", 
 _FAILED = frozenset({"error", "agent_error"})
 _REFUSED = "user_rejected"
 _DELEGATE = "delegate"
+_ENDS = frozenset({"finish", "reject"})
+"""Actions that the harness takes as the end of a run: it answers them with a state, and no result ever comes."""
+_OVER = frozenset({"finished", "rejected"})
 _USER, _AGENT = "user", "agent"
 _NOT_ASKED = frozenset(
     {"action_risk", "blocking", "confirmation_state", "hidden", "is_confirmed", "keep_prompt", "kernel_init_code"}
@@ -64,12 +67,14 @@ class Conversation:
         self.response = ""
         self.asked: dict[str, str] = {}
         self.has_ids = False
+        self.ending: int | None = None
 
     def event(self, fields: Fields, spot: Spot, tainted: str | None) -> None:
         """Tell one event."""
         spot = Spot(spot.place, spot.pointer, nanoseconds(present(fields, "timestamp")))
         before = len(self.builder.trace.calls)
         self.has_ids = self.has_ids or "id" in fields
+        self._goes_on(fields)
         if text(fields, "action"):
             self._action(fields, spot, tainted)
         elif "observation" in fields:
@@ -77,6 +82,24 @@ class Conversation:
         else:
             self._note(fields, spot)
         taint(self.builder, tainted, spot, before)
+
+    def close(self) -> None:
+        """The conversation is told: nothing answers an action that ended it and after which it did not go on."""
+        if self.ending is not None:
+            self.builder.end_by(self.lane, self.ending)
+            self.ending = None
+
+    def _goes_on(self, fields: Fields) -> None:
+        """What follows an action that ends a run tells whether it did: a person, a state, whoever delegated the task.
+        Where the agent itself goes on, that action was no end.
+        """
+        if self.ending is None:
+            return
+        kind, state = text(fields, "observation"), text(object_in(fields, "extras"), "agent_state")
+        if kind == _DELEGATE or state in _OVER or _is_said_by_a_person(fields):
+            self.close()
+        elif state or kind in _FAILED or (text(fields, "action") and text(fields, "source") in (_AGENT, "")):
+            self.ending = None
 
     # actions -----------------------------------------------------------------------------------------------------
 
@@ -86,6 +109,7 @@ class Conversation:
         metadata = object_in(fields, "tool_call_metadata")
         if metadata:
             self._asked_for(fields, metadata, spot, tainted)
+            self._ends(kind, metadata)
         elif kind == "system":
             self.offers.note(self.builder, present(args, "tools"), spot.down(f"{below}/tools"))
             self._step(StepKind.SYSTEM, args, spot.down(f"{below}/content"))
@@ -100,6 +124,11 @@ class Conversation:
             self.look_through(fields, spot)
         else:
             self._acts(kind, fields, spot, tainted)
+
+    def _ends(self, kind: str, metadata: Fields) -> None:
+        """Note the call whose action ends the run; which of several calls under one id it is, is not known."""
+        rows = self.lane.calls.get(text(metadata, "tool_call_id"))
+        self.ending = rows[0] if kind in _ENDS and len(rows) == 1 else None
 
     def _is_a_persons(self, fields: Fields) -> bool:
         """Whether a message is a person's; where nothing says so, the first one is."""
@@ -214,6 +243,10 @@ class Conversation:
             if name != "tool_call_metadata" and is_like_calls(held):
                 message = f"what looks like a call in a member that is not read ({one_line(name, 40)})"
                 self.builder.gap("evidence_gap", message, spot.down(f"/{name}"))
+
+
+def _is_said_by_a_person(fields: Fields) -> bool:
+    return text(fields, "action") == "message" and text(fields, "source") == _USER
 
 
 def _arguments(fields: Fields) -> tuple[Fields, str]:

@@ -113,6 +113,33 @@ def test_outcomes_of_executions(fields: dict[str, object], outcome: Outcome, abs
     assert (call.outcome, call.absence) == (outcome, absence)
 
 
+def test_a_call_that_ended_the_run_needs_no_result() -> None:
+    build, spot = builder()
+    lane = build.lane()
+    turn = build.turn(lane, spot)
+    for call in ("c1", "c2", "c3"):
+        build.request(lane, turn, "finish", call, raw({}), spot)
+    build.show(lane, "c1", "", raw("ok"), spot)
+    build.end_by(lane, 0)
+    build.end_by(lane, 1)
+    trace = build.finish()
+    told = [(call.outcome, call.absence, [block.code for block in call.blocks]) for call in trace.calls]
+    assert told == [
+        (Outcome.RECORDED, None, []),
+        (Outcome.ABSENT, Absence.NOT_DUE, []),
+        (Outcome.ABSENT, Absence.UNANSWERED, ["unanswered_call"]),
+    ]
+
+
+def test_a_result_of_a_call_that_ended_the_run_is_an_orphan() -> None:
+    build, spot = builder()
+    lane = build.lane()
+    build.request(lane, build.turn(lane, spot), "finish", "c1", raw({}), spot)
+    build.end_by(lane, 0)
+    assert build.show(lane, "c1", "", raw("late"), spot) < 0
+    assert codes(build.finish()) == ["orphan_result"]
+
+
 def test_an_id_used_again_in_a_later_turn_names_two_calls() -> None:
     build, spot = builder()
     lane = build.lane()

@@ -9,7 +9,7 @@ import pytest
 
 from forensics.core.evidence import Basis
 from forensics.core.jsonvalue import text_of, value_of
-from forensics.core.trace import Outcome
+from forensics.core.trace import Absence, Outcome
 from tests.unit.formats.conftest import read_evidence
 
 if TYPE_CHECKING:
@@ -90,3 +90,28 @@ def test_the_last_command_submits(cases: Path) -> None:
     assert [c.outcome for c in calls] == [Outcome.RECORDED, Outcome.RECORDED]
     assert calls[0].result is not None
     assert "hello world" in text_of(calls[0].result)
+
+
+def calls_bash(*commands: str) -> Fields:
+    asked = [
+        {"id": f"c-{one}", "type": "function", "function": {"name": "bash", "arguments": json.dumps({"command": one})}}
+        for one in commands
+    ]
+    return {"role": "assistant", "content": "hm", "tool_calls": asked}
+
+
+@pytest.mark.parametrize(
+    ("commands", "status", "absence"),
+    [
+        (["submit"], "Submitted", Absence.NOT_DUE),
+        (["submit"], "LimitsExceeded", Absence.UNANSWERED),
+        (["submit", "ls"], "Submitted", Absence.UNANSWERED),  # which of them submitted is not known
+    ],
+)
+def test_the_command_that_submitted_ends_the_run(
+    tmp_path: Path, commands: list[str], status: str, absence: Absence
+) -> None:
+    ends = {"role": "exit", "content": "diff", "extra": {"exit_status": status, "submission": "diff"}}
+    messages = [SYSTEM, gives("Fix it."), calls_bash(*commands), ends]
+    told = {"trajectory_format": "mini-swe-agent-1.1", "info": {"exit_status": status}, "messages": messages}
+    assert {call.absence for call in read(tmp_path, told).traces[0].calls} == {absence}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from forensics.core.jsonvalue import text_of, value_of
-from forensics.core.trace import Boundary, Outcome, StepKind
+from forensics.core.trace import Absence, Boundary, Outcome, StepKind
 from forensics.errors import EvidenceError
 from tests.unit.formats.conftest import outcomes, read_evidence
 
@@ -182,7 +182,7 @@ def test_a_delegate_is_a_sub_agent(tmp_path: Path) -> None:
 def test_a_run_that_finished_ended(tmp_path: Path) -> None:
     trace = write(tmp_path, [*RUN[:3], acts(4, "c9", response("r9", "c9"), "finish")]).traces[0]
     assert trace.ended_normally is True
-    assert [call.answered for call in trace.calls] == [True, False]
+    assert [call.absence for call in trace.calls] == [None, Absence.NOT_DUE]
 
 
 HIDING: list[Fields] = [
@@ -224,3 +224,54 @@ def test_real_conversations(cases: Path, name: str, calls: int) -> None:
     told = read_evidence(cases / "traces" / "openhands-v0" / f"OpenHands__tests_{name}").traces
     assert sum(len(trace.calls) for trace in told) == calls
     assert all(call.arguments not in (None, b"{}") for trace in told for call in trace.calls)
+
+
+def state(name: str) -> Fields:
+    return {
+        "id": 20,
+        "source": "environment",
+        "observation": "agent_state_changed",
+        "content": "",
+        "extras": {"agent_state": name},
+    }
+
+
+ENDS = acts(2, "c1", response("r1", "c1"), "finish")
+AGAIN = {"id": 21, "source": "user", "action": "message", "args": {"content": "and now?"}}
+
+
+@pytest.mark.parametrize(
+    ("after", "absence"),
+    [
+        ([], Absence.NOT_DUE),
+        ([state("finished")], Absence.NOT_DUE),
+        ([AGAIN, acts(22, "c2", response("r2", "c2")), observes(23, 22)], Absence.NOT_DUE),
+        ([observes(24, 1, "delegate")], Absence.NOT_DUE),
+        ([state("error")], Absence.UNANSWERED),
+        ([{"id": 25, "source": "environment", "observation": "error", "content": "no"}], Absence.UNANSWERED),
+        ([acts(22, "c2", response("r2", "c2")), observes(23, 22)], Absence.UNANSWERED),
+        ([DONE], Absence.UNANSWERED),
+        ([observes(26, 2)], None),
+    ],
+)
+def test_an_action_that_ends_the_run_is_answered_by_nothing(
+    tmp_path: Path, after: list[Fields], absence: Absence | None
+) -> None:
+    told = (
+        write(tmp_path, [GO, ENDS, *after]),
+        lines(tmp_path, GO, ENDS, *after),
+        lines(tmp_path, {"history": [GO, ENDS, *after]}),
+    )
+    assert {reading.traces[0].calls[0].absence for reading in told} == {absence}
+
+
+def test_a_tool_that_is_named_like_the_end_is_no_end(tmp_path: Path) -> None:
+    asked = response("r1", "c1")
+    asked["choices"][0]["message"]["tool_calls"][0]["function"]["name"] = "finish"
+    (call,) = write(tmp_path, [GO, acts(2, "c1", asked)]).traces[0].calls
+    assert (call.tool, call.absence) == ("finish", Absence.UNANSWERED)
+
+
+def test_a_call_beside_the_one_that_ended_the_run_is_still_unanswered(tmp_path: Path) -> None:
+    trace = write(tmp_path, [GO, acts(2, "c1", response("r1", "c1", "c2"), "finish")]).traces[0]
+    assert [call.absence for call in trace.calls] == [Absence.NOT_DUE, Absence.UNANSWERED]

@@ -632,3 +632,33 @@ def test_a_fresh_handle_in_a_sentence_is_mapped_back_where_the_words_around_it_a
 
     document = rerun(agent, evidence=evidence, **stub("charge_card", json.dumps(given))).document()
     assert dispositions(document)[0] == ("charge_card", became)
+
+
+# the end -------------------------------------------------------------------------------------------------------------
+
+
+def said_by_openhands(key: str, tool: str, action: str, cause: int) -> list[dict[str, Any]]:
+    asked = {"id": f"c{key}", "type": "function", "function": {"name": tool, "arguments": "{}"}}
+    choice = {
+        "index": 0,
+        "finish_reason": "tool_calls",
+        "message": {"role": "assistant", "content": key, "tool_calls": [asked]},
+    }
+    metadata = {
+        "function_name": tool,
+        "tool_call_id": f"c{key}",
+        "model_response": {"id": f"r{key}", "choices": [choice]},
+    }
+    return [{"id": cause, "source": "agent", "action": action, "args": {}, "tool_call_metadata": metadata}]
+
+
+def test_a_rebuilt_agent_ends_where_the_recorded_one_did(tmp_path: Path) -> None:
+    go = {"id": 0, "source": "user", "action": "message", "args": {"content": "go"}}
+    seen = {"id": 2, "source": "agent", "observation": "run", "content": "a.txt", "cause": 1}
+    events = [go, *said_by_openhands("1", "look", "run", 1), seen, *said_by_openhands("2", "finish", "finish", 3)]
+    evidence = tmp_path / "events.json"
+    evidence.write_text(json.dumps(events), encoding="utf-8")
+    document = blueprint(evidence)
+    assert dispositions(document) == [("look", "injected")]
+    assert document.comparison is not None
+    assert document.comparison.result == "identical"
