@@ -7,6 +7,7 @@ import datetime
 import functools
 import gc
 import itertools
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, overload
 
@@ -19,6 +20,7 @@ from forensics.analysis.run import TraceAnalysis, analyse, analyse_trace
 from forensics.analysis.witnesses import hear
 from forensics.core.build import Spot
 from forensics.core.evidence import Evidence, Severity
+from forensics.core.expected import expected
 from forensics.core.limits import Limits, under
 from forensics.core.policy import Policy
 from forensics.core.reading import EvidenceBuilder, Reading
@@ -36,7 +38,7 @@ from forensics.rules.engine import RuleSet, load_rules
 from forensics.rules.policy_file import load_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     import networkx as nx
 
@@ -51,6 +53,19 @@ D = TypeVar("D")
 Judge: TypeAlias = "Callable[[Reading], tuple[TraceAnalysis, ...]]"
 _LEAST_PREFIX = 4
 _LISTED = 20
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "policy": (str, Path, type(None)),
+    "rules": (tuple, list),
+    "input_format": (str, type(None)),
+    "trace": (str, type(None)),
+    "as_of": (datetime.date, type(None)),
+    "limits": (Limits,),
+    "tools": (str, Path, type(None)),
+    "redact": (bool,),
+    "content": (bool,),
+}
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +84,15 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     tools: Where | None = None
     redact: bool = True
     content: bool = True
+
+    def __post_init__(self) -> None:
+        """Raises ConfigurationError for a value of another type, which would fail far away or, worse, be taken."""
+        for field, kinds in _KINDS.items():
+            expected(getattr(self, field), f"Options.{field}", *kinds)
+        for path in self.rules:
+            expected(path, "each of Options.rules", Path)
+        if isinstance(self.as_of, datetime.datetime):
+            raise ConfigurationError("Options.as_of must be a day, and is a moment", hint="give its .date()")
 
     def date(self) -> datetime.date:
         """The date as of which entries expire."""
@@ -145,23 +169,34 @@ def judges(options: Options) -> Judges:
     return Judges(load_rules(options.rules), load_policy(options.policy, options.date()))
 
 
-def examine(evidence: Where | Sequence[Where], options: Options | None = None) -> Examination:
+def options_asked(options: Options | None) -> Options:
+    """These options, or the default ones. Raises ConfigurationError for what are none."""
+    return Options() if options is None else expected(options, "options", Options, hint="Options(policy='inject')")
+
+
+def examine(evidence: Where | Iterable[Where], options: Options | None = None) -> Examination:
     """Read and analyse evidence: files, folders, globs, or `-` for standard input.
 
     An evidence that can't be read is a row with its error, and the rest is still examined. Raises RuleError for a
-    broken rule pack or policy, ConfigurationError for a trace that is not there, and EvidenceError for an inventory
-    (`Options.tools`) that can't be read.
+    broken rule pack or policy, ConfigurationError for a trace that is not there and for what is no place, and
+    EvidenceError for an inventory (`Options.tools`) that can't be read.
     """
-    options = options or Options()
+    options = options_asked(options)
     if options.redact and not options.content:
         message = "what is secret is not known where the content is not looked through"
         raise ConfigurationError(message, hint="say --no-redact too, and keep what is written as you keep the evidence")
     by = judges(options)
-    wanted = [evidence] if isinstance(evidence, (str, Path)) else evidence
+    wanted = _wanted(evidence)
     if str(options.tools) == STDIN and STDIN in map(str, wanted):
         message = "evidence and inventory can't both come from standard input"
         raise ConfigurationError(message, hint="name one of them as a file")
     return examine_by(named_places(wanted), options, by)
+
+
+def _wanted(evidence: Where | Iterable[Where]) -> tuple[Where, ...]:
+    """The places that were handed in. Raises ConfigurationError for what is no place."""
+    places = (evidence,) if isinstance(evidence, (str, Path)) else expected(evidence, "evidence", str, Path, Iterable)
+    return tuple(expected(place, "each evidence", str, Path) for place in places)
 
 
 def examine_by(places: Sequence[tuple[str, str]], options: Options, by: Judges) -> Examination:
@@ -196,7 +231,8 @@ def without_cycle_collection() -> Iterator[None]:
 
 def load(where: Where, options: Options | None = None) -> tuple[Trace, ...]:
     """The traces of one evidence or, of an archive, of each file in it. Raises EvidenceError for what can't be read."""
-    options = options or Options()
+    options = options_asked(options)
+    expected(where, "an evidence", str, Path)
     with under(options.limits), open_source(str(where)) as source:
         return tuple(t for n, one in enumerate(_evidences(source)) for t in _traces(one, n, options.input_format))
 
@@ -295,10 +331,9 @@ def _evidences(source: Source) -> Iterator[Source | Unopened]:
 
 
 @contextlib.contextmanager
-def evidence_at(evidence: Where | Sequence[Where], index: int) -> Iterator[Source | None]:
+def evidence_at(evidence: Where | Iterable[Where], index: int) -> Iterator[Source | None]:
     """The evidence of that number in documents, opened once more; None where it can't be."""
-    wanted = [evidence] if isinstance(evidence, (str, Path)) else evidence
-    with contextlib.closing(_opened(named_places(wanted))) as opened:
+    with contextlib.closing(_opened(named_places(_wanted(evidence)))) as opened:
         one = next(itertools.islice(opened, index, None), None)
         yield one if isinstance(one, Source) else None
 
@@ -308,7 +343,7 @@ def one_evidence(where: Where) -> Iterator[Source]:
     """The evidence that stands there or, of an archive, the only file in it. Raises EvidenceError for what can't be
     read, and ConfigurationError, with their names, where an archive holds several.
     """
-    with open_source(str(where)) as source:
+    with open_source(str(expected(where, "an evidence", str, Path))) as source:
         first, *more = itertools.islice(_evidences(source), _LISTED + 1)
         sources = [one for one in (first, *more) if isinstance(one, Source)]
         if len(sources) > 1:
@@ -402,6 +437,13 @@ def to_networkx(trace: Trace, *, parallel: bool = True) -> nx.DiGraph[int]:
     return view(graph(trace), trace)
 
 
+def _trace(trace: Trace) -> Trace:
+    """The trace. Raises ConfigurationError for what is none: a path, or all the traces that `load` found."""
+    from forensics.core.trace import Trace
+
+    return expected(trace, "a trace", Trace, hint="load(PATH) gives the traces of an evidence, a tuple: choose one")
+
+
 # the guard -----------------------------------------------------------------------------------------------------------
 
 
@@ -432,7 +474,7 @@ def _refusal(verdict: Verdict) -> NonReplayableTraceError:
 def _judge(trace: Trace, policy: Policy | Where | None) -> TraceAnalysis:
     today = Options().date()
     applied = policy if isinstance(policy, Policy) else load_policy(policy, today)
-    return analyse_trace(trace, load_rules(), applied)
+    return analyse_trace(_trace(trace), load_rules(), applied)
 
 
 # the end of a command ------------------------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from forensics.api import Options
-from forensics.api_replay import Replayed, rerun
+from forensics.api import Options, options_asked
+from forensics.api_replay import Replayed, plan_asked, rerun
 from forensics.core.digests import sha256_of
 from forensics.core.jsonvalue import decode_embedded, spell_surrogates, strict_value, value_of
 from forensics.core.sanitise import one_line
@@ -47,7 +47,7 @@ def save_case(evidence: Where, options: Options | None = None, plan: Plan | None
     Raises as `rerun` does, and ConfigurationError for a plan that asks a model: rerun that first, write it as a trace,
     and keep the trace.
     """
-    options, plan = options or Options(), plan or Plan()
+    options, plan = options_asked(options), plan_asked(plan)
     if plan.mode is not Mode.RECORDED or plan.on_miss is not OnMiss.ERROR:
         hint = "write that rerun as a trace (forensics replay --trace-out FILE), and save FILE as a case"
         raise ConfigurationError("a case is rerun from the record, without a model", hint=hint)

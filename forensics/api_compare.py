@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from forensics.analysis.run import TraceAnalysis, analyse_trace
-from forensics.api import Options, one_evidence, one_trace, read, without_cycle_collection
+from forensics.api import Options, one_evidence, one_trace, options_asked, read, without_cycle_collection
 from forensics.compare.comparison import Comparison, Result, compare
+from forensics.core.expected import expected
 from forensics.core.limits import under
 from forensics.core.policy import Policy
 from forensics.core.sanitise import one_line
@@ -83,7 +84,8 @@ def compare_runs(left: Where, right: Where, options: Options | None = None, othe
     Raises EvidenceError for what can't be read, RuleError for a broken rule pack or policy, and ConfigurationError
     where it is not clear which trace is meant.
     """
-    options, other = options or Options(), other or Other()
+    options = options_asked(options)
+    other = Other() if other is None else expected(other, "other", Other)
     if str(left) == STDIN and str(right) == STDIN:
         message = "both runs can't come from standard input"
         raise ConfigurationError(message, hint="name one of them as a file")

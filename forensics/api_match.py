@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.api import Options, one_evidence, one_trace, read, without_cycle_collection
+from forensics.api import Options, one_evidence, one_trace, options_asked, read, without_cycle_collection
 from forensics.core.evidence import Severity
 from forensics.core.limits import under
 from forensics.errors import ConfigurationError, UnknownFormatError
@@ -50,7 +50,7 @@ def match(
     `options.trace` chooses a trace of the recording, `requests_trace` one of the requests. Raises EvidenceError for
     what can't be read, and ConfigurationError where it is not clear which trace is meant.
     """
-    options = options or Options()
+    options = options_asked(options)
     if str(recording) == STDIN and str(requests) == STDIN:
         message = "recording and requests can't both come from standard input"
         raise ConfigurationError(message, hint="name one of them as a file")

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from forensics.analysis.run import TraceAnalysis, analyse
-from forensics.api import Options, inventory, one_evidence, one_trace, read, without_cycle_collection
+from forensics.api import Options, inventory, one_evidence, one_trace, options_asked, read, without_cycle_collection
 from forensics.compare.comparison import Comparison, Result, compare, other_output
 from forensics.compare.events import CALL, OUTPUT
 from forensics.compare.notes import Untold
 from forensics.core.evidence import Severity
+from forensics.core.expected import expected
 from forensics.core.findings import Finding
 from forensics.core.jsonvalue import raw, short_json, spell_surrogates
 from forensics.core.limits import under
@@ -197,9 +198,14 @@ def rerun(evidence: Where, options: Options | None = None, plan: Plan | None = N
     return prepare(evidence, options, plan).run()
 
 
+def plan_asked(plan: Plan | None) -> Plan:
+    """This plan, or the default one. Raises ConfigurationError for what is none."""
+    return Plan() if plan is None else expected(plan, "a plan", Plan)
+
+
 def prepare(evidence: Where, options: Options | None = None, plan: Plan | None = None) -> Prepared:
     """Read and judge a run, and clear it for one plan. Raises as `rerun` does."""
-    options, plan = options or Options(), plan or Plan()
+    options, plan = options_asked(options), plan_asked(plan)
     if str(evidence) == STDIN:
         raise ConfigurationError("a rerun reads its evidence twice", hint="name a file, not standard input")
     rules = load_rules(options.rules)

@@ -95,7 +95,7 @@ def overruled(trace: Trace, studied: Survey) -> Iterator[Finding]:
         first.setdefault(key, step)
     for key, step in first.items():
         pieces = studied.tools[key]
-        entry = next((p for p in pieces if p.tier is Tier.OPERATOR and p.effect is not None), None)
+        entry = _what_counts(pieces)
         against = [p for p in pieces if entry is not None and p.tier is not Tier.OPERATOR and _is_worse(p, entry)]
         if entry is not None and against:
             said = list(dict.fromkeys(piece.says for piece in against))[:_SHOWN]
@@ -103,6 +103,12 @@ def overruled(trace: Trace, studied: Survey) -> Iterator[Finding]:
                 f"{one_line(key[0], 60)}: the policy says {_effect(entry)} ({entry.says}), against: {', '.join(said)}"
             )
             yield finding("annotation_contradicted", message, steps=(step,), basis=Basis.DERIVED, severity=Severity.LOW)
+
+
+def _what_counts(pieces: Evidence) -> ClassEvidence | None:
+    """The entry of the operator that says the worst, which is what counts of several."""
+    entries = [p for p in pieces if p.tier is Tier.OPERATOR and p.effect is not None]
+    return max(entries, key=lambda p: p.effect or Effect.NONE, default=None)
 
 
 def _is_worse(piece: ClassEvidence, entry: ClassEvidence) -> bool:

@@ -36,7 +36,7 @@ class ToolEntry(msgspec.Struct, frozen=True):
     """What the operator says about one tool (glob allowed), or about its calls with certain arguments.
 
     `arguments` maps JSON Pointers (RFC 6901) to required values; an entry with conditions speaks of the calls that
-    meet all of them and of no others.
+    meet all of them and of no others. `file` and `line` say where it stands.
     """
 
     tool: str
@@ -49,6 +49,7 @@ class ToolEntry(msgspec.Struct, frozen=True):
     scope: Scope | None = None
     expires: datetime.date | None = None
     line: int | None = None
+    file: str = ""
 
 
 class Policy(msgspec.Struct, frozen=True):

@@ -47,6 +47,7 @@ from forensics.report.documents import (
 )
 from forensics.report.handle_rows import HandleRows
 from forensics.report.rows import Making, Rows
+from forensics.rules.policy_doubts import policy_doubts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -177,6 +178,7 @@ def policy_name(policy: Policy) -> PolicyName:
         base=policy.base.value,
         as_of=as_of,
         expired=list(policy.expired),
+        warnings=[spell_surrogates(doubt) for doubt in policy_doubts(policy)],
     )
 
 

@@ -45,13 +45,16 @@ class Program(Document, frozen=True):
 
 
 class PolicyName(Document, frozen=True):
-    """The policy in force; `as_of` is there only when one of its entries carries a date."""
+    """The policy in force; `as_of` is there only when one of its entries carries a date. `warnings` name entries that
+    contradict each other, and those that vouch for every tool.
+    """
 
     name: str
     digest: str
     base: str
     as_of: str | None = None
     expired: list[str] = []
+    warnings: list[str] = []
 
 
 class Digest(Document, frozen=True):

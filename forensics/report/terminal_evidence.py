@@ -10,7 +10,7 @@ from forensics.report.terminal_page import Span, name, plural, short
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from forensics.report.documents import CountsRow, EvidenceRow, InspectionDocument, Place
+    from forensics.report.documents import CountsRow, EvidenceRow, InspectionDocument, Place, PolicyName
     from forensics.report.terminal_page import Page
 
     Head = AuditDocument | InspectionDocument
@@ -66,9 +66,17 @@ def evidence(page: Page, document: Head) -> None:
         first="  ",
         rest="    ",
     )
+    policy_warnings(page, document.policy)
     if document.traces and len(unread) > _FIRST:
         page.blank()
         _not_read(page, unread)
+
+
+def policy_warnings(page: Page, policy: PolicyName) -> None:
+    """What its author may not have meant, a paragraph each."""
+    for warning in policy.warnings[:_SHOWN]:
+        page.line(Span("warning", "medium"), f": {short(warning, 400)}", first="  ", rest="    ")
+    page.more(len(policy.warnings) - _SHOWN)
 
 
 def sources(page: Page, rows: Iterable[EvidenceRow]) -> None:

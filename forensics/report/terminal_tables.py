@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from forensics.report.terminal_evidence import policy_warnings
 from forensics.report.terminal_page import Span, name, plural, short
 
 if TYPE_CHECKING:
@@ -47,4 +48,5 @@ def policy_check(page: Page, document: PolicyCheckDocument) -> None:
         for change in row.changes:
             page.field("changes", short(change, 400), indent=4, column=13)
     page.blank()
+    policy_warnings(page, policy)
     page.line(Span(f"{plural(len(document.entries), 'entry', 'entries')}; digest {policy.digest}", "dim"), rest="  ")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.classes import Effect, Scope, Stability
+from forensics.core.expected import expected
 from forensics.core.policy import BasePolicy, Policy, ToolEntry, TrustEntry
 from forensics.rules.model import PolicyFile, ToolFile, TrustFile, convert
 from forensics.rules.policy_faults import policy_faults
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 SHIPPED = tuple(base.value for base in BasePolicy)
 MAX_CHAIN = 16
+_A_POLICY = "`strict`, `inject`, or the path of a policy file: what a policy says stands in a file"
 
 
 class PolicyText(msgspec.Struct, frozen=True):
@@ -93,6 +95,7 @@ def _is_over(expires: datetime.date | None, as_of: datetime.date) -> bool:
 
 
 def _chain(source: str | Path | None) -> list[_Layer]:
+    expected(source, "a policy", str, Path, type(None), hint=_A_POLICY)
     layers: list[_Layer] = []
     visited: set[Path] = set()
     wanted: str | Path | None = "strict" if source is None else source
@@ -152,6 +155,7 @@ def _tool(layer: _Layer, index: int, entry: ToolFile) -> ToolEntry:
         scope=Scope(entry.scope.value) if entry.scope is not None else None,
         expires=entry.expires,
         line=layer.document.position(("tools", index))[0],
+        file=layer.name,
     )
 
 

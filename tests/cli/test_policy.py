@@ -93,3 +93,24 @@ def test_every_fault_is_named_with_line_and_column(tmp_path: Path) -> None:
     assert "bad.yaml:3:" in result.stderr
     assert "bad.yaml:5:" in result.stderr
     assert result.stdout == ""
+
+
+def test_contradicting_entries_are_named_wherever_the_policy_is(samples: Path, tmp_path: Path) -> None:
+    path = policy(tmp_path, "tools:\n" + entry("get_config") + entry("get_config").replace("none", "repeating"))
+    told = "speak of the same calls: effect repeating counts"
+    for arguments in (["policy", "check", str(path)], ["audit", str(samples / "readonly.db"), "--policy", str(path)]):
+        document = json.loads(CliRunner().invoke(program, [*arguments, "--format", "json"]).stdout)
+        (warning,) = document["policy"]["warnings"]
+        assert told in warning
+        assert told in " ".join(CliRunner().invoke(program, arguments).stdout.split())
+    written = tmp_path / "out" / "report.md"
+    asked = ["report", str(samples / "readonly.db"), "--policy", str(path), "--to", str(written)]
+    asked += ["--to", str(written.with_suffix(".html"))]
+    assert CliRunner().invoke(program, asked).exit_code == 0
+    assert told in written.read_text("utf-8")
+    assert told in written.with_suffix(".html").read_text("utf-8")
+
+
+def test_a_policy_that_is_meant_as_it_stands_has_no_warning(samples: Path) -> None:
+    asked = ["policy", "check", str(samples / "policies" / "readonly.yaml"), "--format", "json"]
+    assert "warnings" not in json.loads(CliRunner().invoke(program, asked).stdout)["policy"]

@@ -33,6 +33,7 @@ def custody(document: ReportDocument) -> Markup:
         facts(
             ("Program", f"{document.tool.name} {document.tool.version}"),
             ("Policy", join(quoted(named(document.policy.name)), f" {document.policy.digest}")),
+            *(("Warning", quoted(warning)) for warning in document.policy.warnings[:_LINES]),
             ("Rules", document.rules.digest),
         ),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from forensics.api import examine
+from forensics.api import Options, examine
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,3 +98,18 @@ def test_the_server_loses_its_words_and_another_keeps_them(tmp_path: Path) -> No
     assert before == {"find_text": "none", "look_up": "none"}
     assert effects == {"find_text": "unknown", "look_up": "none", "delete_file": "irreversible"}
     assert {c.tool: c.effect for c in after.calls} == {"find_text": "unknown", "look_up": "none"}
+
+
+def test_of_several_entries_the_one_that_counts_is_set_against_the_evidence(tmp_path: Path) -> None:
+    """A delete is no contradiction of an entry that says irreversible, whatever a milder entry before it says."""
+    said = [
+        f'  - {{tool: delete_file, effect: {effect}, because: "{effect}", by: m}}\n'
+        for effect in ("none", "overwriting")
+    ]
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("schema: forensics/policy/v1\nname: p\ntools:\n" + "".join(said), "utf-8")
+    audit(tmp_path, {"name": "delete_file", "description": "Deletes a file for ever."})
+    messages = contradicted(examine(tmp_path / "mcp.jsonl", Options(policy=policy)).audit())
+    assert [message.split(",")[0] for message in messages] == [
+        "delete_file: the policy says effect overwriting (overwriting (m))"
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.core.sanitise import markdown_code
+from forensics.core.sanitise import markdown_code, markdown_text
 from forensics.report.incident.markdown.words import blank, cell, more, said, share, steps, table
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def custody(ticket: Ticket) -> Iterator[str]:
     yield f"- policy {markdown_code(document.policy.name)} {markdown_code(document.policy.digest)}"
     for expired in document.policy.expired:
         yield f"  - expired as of {document.policy.as_of}: {markdown_code(expired)}"
+    yield from (f"  - warning: {markdown_text(warning)}" for warning in document.policy.warnings[: ticket.most])
     yield f"- rules {markdown_code(document.rules.digest)}"
     yield from ("- check: the SHA-256 of each file as it was handed over, by any other program", "")
 
