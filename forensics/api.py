@@ -454,7 +454,7 @@ def assert_dynamically_replayable(trace: Trace, *, policy: Policy | Where | None
     verdict = _judge(trace, policy).verdict
     if verdict.cleared:
         return True
-    raise _refusal(verdict)
+    raise not_replayable(verdict)
 
 
 def clear(trace: Trace, *, policy: Policy | Where | None = None) -> Clearance:
@@ -462,11 +462,12 @@ def clear(trace: Trace, *, policy: Policy | Where | None = None) -> Clearance:
     verdict = _judge(trace, policy).verdict
     clearance = verdict.clear()
     if clearance is None:
-        raise _refusal(verdict)
+        raise not_replayable(verdict)
     return clearance
 
 
-def _refusal(verdict: Verdict) -> NonReplayableTraceError:
+def not_replayable(verdict: Verdict) -> NonReplayableTraceError:
+    """The error that a refused verdict is raised as."""
     first = verdict.reasons[0]
     return NonReplayableTraceError(refusal(verdict), verdict, hint="use static inspection", locator=first.locator)
 

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from forensics.analysis.run import TraceAnalysis, analyse
-from forensics.api import Options, inventory, one_evidence, one_trace, options_asked, read, without_cycle_collection
+from forensics.api import (
+    Options,
+    inventory,
+    not_replayable,
+    one_evidence,
+    one_trace,
+    options_asked,
+    read,
+    without_cycle_collection,
+)
 from forensics.compare.comparison import Comparison, Result, compare, other_output
 from forensics.compare.events import CALL, OUTPUT
 from forensics.compare.notes import Untold
@@ -76,7 +85,21 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     kinds: frozenset[str] | None = None
     analysis: TraceAnalysis | None = None
     refusal: Refusal | None = None
+    refused: ReplayRefused | None = None
     findings: tuple[Finding, ...] = ()
+
+    def raise_for_stop(self) -> None:
+        """Do nothing where the rerun ran until its agent ended (the idea of httpx's `raise_for_status`).
+
+        Raises the ReplayRefused that kept it from starting (NonReplayableTraceError where the verdict did), and the
+        ReplayFault, or PausedRunError, that stopped it: each with the code of the document.
+        """
+        if self.refused is not None:
+            raise self.refused
+        if self.rerun is None:
+            raise not_replayable(self.prepared.analysis.verdict)
+        if self.rerun.stopped is not None:
+            raise self.rerun.stopped.error()
 
     def document(self) -> RerunDocument:
         """The rerun document, without the secrets of the record and what looks like one unless they were asked for."""
@@ -157,7 +180,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
             with _asking(self.plan, answerer, say) as asked:
                 return self._run(asked, runner, present)
         except ReplayRefused as refused:
-            return Replayed(prepared=self, refusal=Refusal.of(refused))
+            return Replayed(prepared=self, refusal=Refusal.of(refused), refused=refused)
 
     def _run(self, answerer: Answerer | None, runner: Runner, present: Present | None) -> Replayed:
         if self.clearance is None:

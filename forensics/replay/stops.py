@@ -7,7 +7,21 @@ from typing import Any
 import msgspec
 
 from forensics.core.sanitise import one_line
+from forensics.errors import (
+    CellFaultError,
+    ForensicsError,
+    InjectionMissError,
+    PausedRunError,
+    ReplayFault,
+    ReplayTimeoutError,
+    ResultMismatchError,
+)
 from forensics.replay.nearest import Near
+
+_ERRORS: dict[str, type[ForensicsError]] = {
+    kind.code: kind
+    for kind in (CellFaultError, InjectionMissError, PausedRunError, ReplayTimeoutError, ResultMismatchError)
+}
 
 _INTERRUPTS = frozenset({"InterruptSignal", "GraphInterrupt", "NodeInterrupt", "Interrupt", "PauseAsked"})
 """Names of the exceptions by which frameworks pause a run for a person."""
@@ -24,6 +38,10 @@ class Stopped(msgspec.Struct, frozen=True, kw_only=True):
     near: tuple[Near, ...] = ()
     step: int | None = None
     hint: str = ""
+
+    def error(self) -> ForensicsError:
+        """The error that a caller of the library can raise for it: by its code, else a ReplayFault with that code."""
+        return _ERRORS.get(self.code, ReplayFault)(self.message, hint=self.hint, code=self.code)
 
 
 def fault(message: str) -> Stopped:

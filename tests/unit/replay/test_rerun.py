@@ -12,12 +12,22 @@ import pytest
 
 from forensics.api import Options
 from forensics.api_replay import prepare, replay_exit_code
-from forensics.errors import InjectionMissError
+from forensics.errors import (
+    ForensicsError,
+    InjectionMissError,
+    NonReplayableTraceError,
+    PausedRunError,
+    ReplayFault,
+    ReplayTimeoutError,
+    ResultMismatchError,
+    StaleClearanceError,
+)
 from forensics.replay.inline import here
 from forensics.replay.plan import Code, Modifications, Plan, Stub
 from forensics.replay.ports import ModelRequest
 from forensics.replay.recorded_answers import RecordedAnswers
 from forensics.replay.script import RecordedTurn, Script
+from forensics.replay.stops import Stopped
 from tests.unit.replay import agents
 
 if TYPE_CHECKING:
@@ -662,3 +672,51 @@ def test_a_rebuilt_agent_ends_where_the_recorded_one_did(tmp_path: Path) -> None
     assert dispositions(document) == [("look", "injected")]
     assert document.comparison is not None
     assert document.comparison.result == "identical"
+
+
+# as an error ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_rerun_that_ended_raises_nothing(rerun: Callable[..., Replayed]) -> None:
+    rerun(agents.oncall).raise_for_stop()
+
+
+def test_a_rerun_that_stopped_raises_what_stopped_it(rerun: Callable[..., Replayed]) -> None:
+    replayed = rerun(agents.oncall, present=partial(fresh, "pg_9147"))
+    stopped = replayed.document().stopped
+    assert stopped is not None
+    with pytest.raises(InjectionMissError) as raised:
+        replayed.raise_for_stop()
+    assert (raised.value.code, raised.value.message) == (stopped.code, stopped.message)
+
+
+def test_a_rerun_that_the_verdict_refuses_raises_the_verdict(samples: Path) -> None:
+    prepared = prepare(samples / "pager.db", Options(), Plan())
+    with pytest.raises(NonReplayableTraceError, match=r"pager\.trigger") as raised:
+        prepared.run().raise_for_stop()
+    assert raised.value.verdict == prepared.analysis.verdict
+
+
+def test_a_rerun_that_was_refused_raises_why(samples: Path, tmp_path: Path) -> None:
+    evidence = tmp_path / "pager.json"
+    shutil.copy(samples / "pager.json", evidence)
+    prepared = prepare(evidence, Options(policy="inject"), Plan(agent=HANDED_IN))
+    evidence.write_bytes(evidence.read_bytes() + b" ")
+    with pytest.raises(StaleClearanceError, match="evidence"):
+        prepared.run(runner=here(agents.oncall)).raise_for_stop()
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("replay_miss", InjectionMissError),
+        ("result_mismatch", ResultMismatchError),
+        ("replay_timeout", ReplayTimeoutError),
+        ("run_paused", PausedRunError),
+        ("effect_captured", ReplayFault),
+    ],
+)
+def test_what_stopped_a_rerun_is_an_error_of_its_kind(code: str, kind: type[ForensicsError]) -> None:
+    error = Stopped(code=code, message="it ended", hint="look").error()
+    assert type(error) is kind
+    assert (error.code, error.message, error.hint) == (code, "it ended", "look")
