@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SHIPPED: dict[str, str] = {
     "agentdojo": "forensics.formats.agentdojo",
+    "anthropic-managed-agents": "forensics.formats.managed_agents",
     "anthropic-messages": "forensics.formats.message_lists:ANTHROPIC_MESSAGES",
     "atif": "forensics.formats.atif",
     "claude-code": "forensics.formats.claude_code",
