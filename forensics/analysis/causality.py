@@ -130,7 +130,7 @@ def _request_basis(trace: Trace, turn: int, call: Call) -> Basis:
         return Basis.RECORDED
     if asked is None or asked.place != trace.place[turn]:
         return Basis.DERIVED
-    return Basis.RECORDED if _inside(asked.pointer, trace.strings[trace.pointer[turn]]) else Basis.DERIVED
+    return Basis.RECORDED if _inside(asked.pointer, trace.pointers[trace.pointer[turn]]) else Basis.DERIVED
 
 
 def _inside(pointer: str, outer: str) -> bool:

@@ -565,13 +565,13 @@ class Calls(Sequence[Call]):
             return None
         payload, place, pointer, step = self._numbers_beside(number)
         said = None if payload < 0 else self.payloads[payload]
-        return Witness(said, place, self.strings[pointer], step)
+        return Witness(said, place, self._trace.pointers[pointer], step)
 
     def beside(self, witness: Witness) -> int:
         """Keep a record that is no step; returns its number."""
         payload = NOWHERE if witness.payload is None else self.payloads.add(witness.payload, witness.place)
         number = _BESIDE - len(self._beside) // _BESIDE_WIDTH
-        self._beside.extend((payload, witness.place, self.strings.add(witness.pointer), witness.step))
+        self._beside.extend((payload, witness.place, self._trace.pointers.add(witness.pointer), witness.step))
         return number
 
     def first_payload(self, row: int, halves: Iterable[int]) -> Payload | None:

@@ -36,7 +36,7 @@ class Ran(msgspec.Struct, frozen=True, gc=False):
 class Turns(msgspec.Struct, frozen=True, gc=False):
     """A stretch of turns (MODEL), of the calls that they ask for (TOOL_CALL), and of executions (TOOL_RESULT) that
     returned something; `says` is what each of these says. `keys` are the content keys of what the turns said, `ran`
-    the executions.
+    the executions. Where no message is compared with another, there are no keys.
     """
 
     stretch: Stretch

@@ -65,22 +65,26 @@ class Match(msgspec.Struct, frozen=True, gc=False):
 class OpenCalls:
     """The calls of one lane that still wait for something (an execution, or a result in a prompt).
 
-    Indexed by id, and by tool and turn, from the first time that this is asked for: a format that records executions
-    and no prompts never asks. Every operation is constant, so that a thousand open calls cost what one costs.
+    They are told apart from the first time that any is asked for, by id, and by tool and turn, from the first time that
+    this is: a format that records executions and no prompts never asks. Every operation is constant, so that a thousand
+    open calls cost what one costs.
     """
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self._by_id: dict[str, dict[int, Batch]] | None = None
-        self._open: dict[int, None] = {}
+        self._waiting: dict[int, None] | None = None
         self._added = array("i")
         self._placed: dict[tuple[str, bool], dict[int, Batch]] | None = None
 
     def add(self, call: int) -> None:
         """A call begins to wait."""
-        if call not in self._open:
+        if self._waiting is None:
             self._added.append(call)
-        self._open[call] = None
+            return
+        if call not in self._waiting:
+            self._added.append(call)
+        self._waiting[call] = None
         if self._by_id is not None:
             self._identify(self._by_id, call)
         if self._placed is not None:
@@ -88,12 +92,19 @@ class OpenCalls:
 
     def add_all(self, calls: Sequence[int]) -> None:
         """Several calls begin to wait."""
-        if self._by_id is not None or self._placed is not None:
-            for call in calls:
-                self.add(call)
-        else:
-            self._added.extend(call for call in calls if call not in self._open)
-            self._open |= dict.fromkeys(calls)
+        if self._waiting is None:
+            self._added.extend(calls)
+            return
+        for call in calls:
+            self.add(call)
+
+    @property
+    def _open(self) -> dict[int, None]:
+        """The open calls, in the order in which they were added."""
+        if self._waiting is None:
+            self._waiting = dict.fromkeys(self._added)
+            self._added = array("i", self._waiting)
+        return self._waiting
 
     def remove(self, call: int) -> None:
         """A call waits no longer. Its id and turn must be those that it was added with."""
@@ -112,9 +123,10 @@ class OpenCalls:
 
     def added(self) -> list[int]:
         """The open calls that were added since this was asked for last, in the order in which they were added."""
+        waiting = self._open
         latest = [*dict.fromkeys(reversed(self._added))][::-1]
         self._added = array("i")
-        return [call for call in latest if call in self._open]
+        return [call for call in latest if call in waiting]
 
     def with_id(self, recorded_id: str) -> Batch | None:
         """The open calls of the latest turn with that id."""

@@ -60,7 +60,7 @@ class Recorder:
         """Add a step and return its row."""
         trace = self.trace
         add = trace.strings.add
-        pointer = add(spot.pointer) if spot.pointer else 0  # as nearly always
+        pointer = trace.pointers.add(spot.pointer) if spot.pointer else 0  # as nearly always
         numbers = (kind, add(name), add(agent), spot.place, pointer, call, turn, parent)
         return trace.add_step(numbers, spot.at, payload)
 

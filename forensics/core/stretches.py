@@ -19,6 +19,7 @@ from forensics.core.tuples import TupleBuilder
 
 if TYPE_CHECKING:
     from forensics.core.lanes import Lane
+    from forensics.core.strings import Numbered, Strings
 
 
 class Stretch(msgspec.Struct, frozen=True, gc=False):
@@ -98,25 +99,20 @@ class StretchBuilder(TupleBuilder):
 
     def _add_all(self, lane: Lane, stretch: Stretch, joined: Joined) -> None:
         """Add the steps of a stretch; what they say is added beside it."""
-        size = len(stretch.kinds)
+        size, strings = len(stretch.kinds), self.trace.strings
         self.trace.add_steps(
             (
                 stretch.kinds,
                 joined.names,
-                self._numbers(stretch.agents, size, lane.agent),
+                _numbers(strings, stretch.agents, size, lane.agent),
                 stretch.places,
-                self._numbers(stretch.pointers, size, ""),
+                _numbers(self.trace.pointers, stretch.pointers, size, ""),
                 joined.calls,
                 joined.turns,
                 array("i", [NOWHERE]) * size,
             ),
             stretch.times,
         )
-
-    def _numbers(self, texts: Sequence[str], size: int, usual: str) -> Sequence[int]:
-        """The number of each text, where they are given; else so many times that of the usual one."""
-        strings = self.trace.strings
-        return strings.add_all(texts) if texts else array("i", [strings.add(usual)]) * size
 
     def _pairs(self, lane: Lane, stretch: Stretch) -> _Pairs | int:
         """Each result with the call that it answers; or the position of an event with which that is not certain, or of
@@ -229,6 +225,11 @@ class StretchBuilder(TupleBuilder):
             call.outcome, call.absence = stretch.outcomes[at], None
             joined.names[at], joined.calls[at], joined.turns[at] = self.trace.strings.add(call.tool), row, call.turn
         self.result_count += len(pairs.within) + len(pairs.before)
+
+
+def _numbers(kept: Strings | Numbered, texts: Sequence[str], size: int, usual: str) -> Sequence[int]:
+    """The number of each text, where they are given; else so many times that of the usual one."""
+    return kept.add_all(texts) if texts else array("i", [kept.add(usual)]) * size
 
 
 def _first_again(lane: Lane, stretch: Stretch, named: list[int]) -> int:

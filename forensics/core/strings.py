@@ -1,4 +1,6 @@
-"""How are texts kept that many rows share, and texts that every row has for itself?"""
+"""How are texts kept that many rows share, texts of which many differ by a number alone, and texts that every row has
+for itself?
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,10 @@ from array import array
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from forensics.core.late import late
+
 if TYPE_CHECKING:
+    import re
     from collections.abc import Sequence
 
 
@@ -32,6 +37,56 @@ class Strings:
 
     def __getitem__(self, number: int) -> str:
         return self._texts[number]
+
+
+_NUMBER = late(r"[1-9][0-9]{0,8}")
+_LATEST = 4096  # texts that are kept once where they come again soon
+_WHOLE = 256  # texts, more than most traces have
+
+
+class Numbered:
+    """Texts of which many differ by a number alone, as the JSON Pointers of what one list holds. Those that are alike
+    around their longest number have that once, and each of them eight bytes; the first ones are kept whole. The text ""
+    has the number 0.
+    """
+
+    def __init__(self) -> None:
+        self._around: dict[tuple[str, str], int] = {("", ""): 0}
+        self._parts = [("", "")]
+        self._part_of, self._number_in = array("i", [0]), array("i", [0])
+        self._latest = {"": 0}
+
+    def add(self, text: str) -> int:
+        """The number of a text; one that stood long ago has another than it had then."""
+        number = self._latest.get(text)
+        if number is None:
+            if len(self._latest) >= _LATEST:
+                self._latest = {"": 0}
+            number = self._latest[text] = len(self._part_of)
+            self._keep(text)
+        return number
+
+    def add_all(self, texts: Sequence[str]) -> list[int]:
+        """The number of each text."""
+        return list(map(self.add, texts))
+
+    def _keep(self, text: str) -> None:
+        found = max(_NUMBER.finditer(text), key=_size, default=None) if len(self._parts) > _WHOLE else None
+        around = (text, "") if found is None else (text[: found.start()], text[found.end() :])
+        part = self._around.setdefault(around, len(self._parts))
+        if part == len(self._parts):
+            self._parts.append(around)
+        self._part_of.append(part)
+        self._number_in.append(0 if found is None else int(found[0]))
+
+    def __getitem__(self, number: int) -> str:
+        before, behind = self._parts[self._part_of[number]]
+        told = self._number_in[number]
+        return f"{before}{told or ''}{behind}"
+
+
+def _size(found: re.Match[str]) -> int:
+    return found.end() - found.start()
 
 
 class Texts:

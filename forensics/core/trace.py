@@ -16,7 +16,7 @@ from forensics.core.calls import Absence, Block, Boundary, Call, Calls, Outcome,
 from forensics.core.evidence import Basis, Locator
 from forensics.core.payloads import Payload, Payloads
 from forensics.core.places import NOWHERE, Places
-from forensics.core.strings import Strings
+from forensics.core.strings import Numbered, Strings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -110,6 +110,7 @@ class Trace:
         self.session = ""  # joins the traces of one conversation: a resumed run may have a trace of its own
         self.ended_normally: bool | None = None
         self.strings = Strings()
+        self.pointers = Numbered()
         self._steps = array("i")
         self.kind = array("b")
         self.at = array("q")
@@ -145,7 +146,7 @@ class Trace:
 
     def pointer_of(self, row: int) -> str:
         """The pointer of a step, while the trace is built too."""
-        return self.strings[self.pointer[row] if row < len(self.pointer) else self._numbers(row)[_POINTER]]
+        return self.pointers[self.pointer[row] if row < len(self.pointer) else self._numbers(row)[_POINTER]]
 
     def _numbers(self, row: int) -> Sequence[int]:
         """The numbers of a step, whether it stands in the columns yet or not."""
@@ -177,7 +178,7 @@ class Trace:
             self.strings[name],
             self.strings[agent],
             None if at < 0 else at,
-            self.places.locator(place, self.strings[pointer]),
+            self.places.locator(place, self.pointers[pointer]),
             self.payload[index],
             None if call < 0 else call,
             None if turn < 0 else turn,
@@ -189,7 +190,7 @@ class Trace:
 
     def locator(self, index: int) -> Locator:
         """Where a step stands in the evidence."""
-        return self.places.locator(self.place[index], self.strings[self.pointer[index]])
+        return self.places.locator(self.place[index], self.pointers[self.pointer[index]])
 
     def rows(self, kind: StepKind) -> list[int]:
         """The rows of one kind, in order."""

@@ -33,7 +33,7 @@ JUDGE = "guardrail "
 _SEVERAL = 2
 
 
-class Scope(msgspec.Struct):
+class Scope(msgspec.Struct, eq=False):
     """The conversations inside one agent span, or inside one tool that asks a model itself; the last begun last.
 
     `heard` and `asked` say in which of them a message was last shown or said, and a call asked for by its id; `waiting`
@@ -52,6 +52,15 @@ class Scope(msgspec.Struct):
     last_turn: int = NOWHERE
 
 
+class _Told(msgspec.Struct, frozen=True):
+    """Ids that a lane tells of, or the rows of the calls that have them; `by_model`: its turns asked for them."""
+
+    scope: Scope
+    lane: Lane
+    ids: list[str | None] | tuple[str, ...] | range
+    by_model: bool = False
+
+
 class Scopes:
     """The scopes of one trace, by the agent or tool span around them."""
 
@@ -63,6 +72,9 @@ class Scopes:
         self._spoken: dict[str, dict[bytes, Lane]] = {}
         self._unfiled: dict[str, list[tuple[Message, Lane]]] = {}  # said, and not looked for by anybody yet
         self._seen: dict[str, tuple[Scope | None, Lane | None]] = {}
+        self._to_note: list[_Told] = []
+        self._teller: Scope | None = None
+        self._are_several = False
         self._named = _lost_agents(cast) | _named_agents(cast.spans)
         self._judge_above = nearest_above(cast.tree, cast.roles, _AROUND)
 
@@ -152,6 +164,9 @@ class Scopes:
 
     def _told_apart(self, scope: Scope, spoken: list[Message]) -> Lane | None:
         """Where the agent's span is lost: the lane whose calls the prompt shows by their ids."""
+        if not spoken:
+            return None
+        self._note_all()
         ids = (part.recorded_id for message in reversed(spoken) for part in (*message.calls, *message.results))
         lane = next((lane for recorded_id in ids if (lane := self._apart(scope, recorded_id)) is not None), None)
         if lane is not None and lane not in scope.lanes:
@@ -167,32 +182,60 @@ class Scopes:
             return None
         return None if scope.agent and other.agent and scope.agent != other.agent else lane
 
-    def _note(self, scope: Scope, lane: Lane, recorded_id: str) -> None:
-        """An id that two lanes tell of says nothing."""
-        _, known = self._seen.setdefault(recorded_id, (scope, lane))
-        if known is not lane:
-            self._seen[recorded_id] = (None, None)
+    def _note_later(self, told: _Told) -> None:
+        """An id that two lanes tell of says nothing. Where one scope tells of all ids, nobody asks who told of them."""
+        self._to_note.append(told)
+        self._are_several = self._are_several or self._teller not in (None, told.scope)
+        self._teller = told.scope
 
-    def said(self, scope: Scope, lane: Lane, *messages: Message) -> None:
-        """Model turns of this lane said this."""
+    def _note_all(self) -> None:
+        """Note the ids that were told of since this was done last."""
+        ids_of = self._builder.trace.calls.recorded_ids
+        for told in self._to_note:
+            for recorded_id in filter(None, ids_of(told.ids) if isinstance(told.ids, range) else told.ids):
+                if told.by_model:
+                    told.scope.asked[recorded_id] = told.lane
+                _, known = self._seen.setdefault(recorded_id, (told.scope, told.lane))
+                if known is not told.lane:
+                    self._seen[recorded_id] = (None, None)
+        self._to_note.clear()
+
+    def said(self, scope: Scope, lane: Lane, *messages: Message, calls: range | None = None) -> None:
+        """Model turns of this lane said this, and asked for these calls, where they have rows of their own already."""
         for message in messages:
-            scope.heard[message.key] = lane
+            if message.key:
+                scope.heard[message.key] = lane
             for part in message.calls:
                 waiting = scope.waiting.setdefault(part.tool, [])
                 if not waiting or waiting[-1] is not lane:
                     waiting.append(lane)
-                if part.recorded_id:
-                    scope.asked[part.recorded_id] = lane
-                    self._note(scope, lane, part.recorded_id)
+        ids = [part.recorded_id for message in messages for part in message.calls] if calls is None else calls
+        self._note_later(_Told(scope, lane, ids, by_model=True))
         if scope.agent:
-            self._unfiled.setdefault(scope.agent, []).extend(zip(messages, repeat(lane)))
+            compared = [message for message in messages if message.key]
+            self._unfiled.setdefault(scope.agent, []).extend(zip(compared, repeat(lane)))
 
     def asked(self, scope: Scope, tool: str, recorded_id: str) -> Lane:
         """The lane whose model asked for a call, else the latest one."""
-        lane = self._asked_apart(scope, recorded_id) or self._asked_inside(scope, tool, recorded_id)
+        if self._is_alone(scope):
+            lane = scope.lanes[0] if scope.lanes else self._new_lane(scope)
+        else:
+            self._note_all()
+            lane = self._asked_apart(scope, recorded_id) or self._asked_inside(scope, tool, recorded_id)
         if recorded_id:
-            self._note(scope, lane, recorded_id)
+            self._note_later(_Told(scope, lane, (recorded_id,)))
         return lane
+
+    def has_asked(self, scope: Scope, recorded_id: str) -> bool:
+        """Whether a turn of a scope asked for a call by that id. Where it is alone, only of a call that waits."""
+        if self._is_alone(scope) and not any(lane.fed for lane in scope.lanes):
+            return any(lane.unexecuted.with_id(recorded_id) is not None for lane in scope.lanes)
+        self._note_all()
+        return recorded_id in scope.asked
+
+    def _is_alone(self, scope: Scope) -> bool:
+        """Whether a scope has one lane at most, and no other tells of any id."""
+        return len(scope.lanes) < _SEVERAL and not self._are_several and self._teller in (None, scope)
 
     def _asked_apart(self, scope: Scope, recorded_id: str) -> Lane | None:
         """The lane of another scope that waits for the execution of just this call."""

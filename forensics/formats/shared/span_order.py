@@ -19,11 +19,12 @@ import msgspec
 from forensics.formats.shared.spans import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from forensics.formats.shared.span_names import Role
 
 NO_PARENT = -1
+_TOGETHER = 512
 _GRAINS = (1_000_000_000, 1_000_000, 1_000, 256)
 """Clock resolutions in nanoseconds, coarsest first; 256 is the spacing of a double at today's epoch."""
 
@@ -163,24 +164,39 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     leaving: bool = False
 
 
+class Events:
+    """Events in their order, four bytes each: twice the row for entering a span, twice the row + 1 for leaving it."""
+
+    def __init__(self, numbers: Iterable[int]) -> None:
+        self._numbers = array("i", numbers)
+
+    def parts(self, size: int) -> Iterator[list[Event]]:
+        """All of them, so many at a time."""
+        for start in range(0, len(self._numbers), size):
+            yield [Event(number >> 1, bool(number & 1)) for number in self._numbers[start : start + size]]
+
+    def __iter__(self) -> Iterator[Event]:
+        return chain.from_iterable(self.parts(_TOGETHER))
+
+
 def order_events(
     tree: Tree,
     kept: Sequence[int],
     left: frozenset[int],
     precedence: Sequence[tuple[int, int]],
     rank: Callable[[int], int],
-) -> list[Event]:
+) -> Events:
     """The events of the rows `kept`, in causal order. Rows in `left` have a second event when they end; `precedence`
     holds pairs of rows of which the first is finished before the second begins; `rank` breaks ties of time.
     """
     timeline = _Timeline(tree, kept, left, rank)
     for before, after in precedence:
         timeline.require(before, after)
-    return timeline.sorted()
+    return Events(timeline.sorted())
 
 
 class _Timeline:
-    """Events as numbers: twice the row for entering, twice the row + 1 for leaving."""
+    """Events as their numbers."""
 
     def __init__(self, tree: Tree, kept: Sequence[int], left: frozenset[int], rank: Callable[[int], int]) -> None:
         self.tree = tree
@@ -230,16 +246,16 @@ class _Timeline:
             return (span.ended_at, -depth, 0, row)
         return (span.start if span.start >= 0 else span.end, depth, self.rank(row), row)
 
-    def sorted(self) -> list[Event]:
+    def sorted(self) -> Sequence[int]:
         """By the clocks where that breaks no rule, else by the rules, the clocks deciding what they leave open."""
-        by_clock = list(self.numbers) if self._is_in_order() else sorted(self.numbers, key=self.key)
+        by_clock: Sequence[int] = self.numbers if self._is_in_order() else sorted(self.numbers, key=self.key)
         place = array("i", bytes(array("i").itemsize * 2 * len(self.tree.spans)))
         for at, number in enumerate(by_clock):
             place[number] = at
         before, after = map(place.__getitem__, self._before), map(place.__getitem__, self._after)
         if any(a > b for a, b in zip(before, after, strict=True)):
             by_clock = self._by_rule({number: self.key(number) for number in self.numbers})
-        return [Event(number >> 1, bool(number & 1)) for number in by_clock]
+        return by_clock
 
     def _is_in_order(self) -> bool:
         """Whether the rows, as they are ordered, have different times, and none of them a second event."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from forensics.formats.shared import span_names as names
 from forensics.formats.shared.span_names import Role
-from forensics.formats.shared.span_order import NO_PARENT, Event, order_events
+from forensics.formats.shared.span_order import NO_PARENT, Events, order_events
 from forensics.formats.shared.span_roles import AGENTS, OUTSIDE
 from forensics.formats.shared.span_structure import check_asked_first
 from forensics.formats.shared.spans import texts
@@ -33,9 +33,7 @@ class Sequence:
         asked, ran = _unique(self._asked()), _unique(zip(ids, tools, strict=True))
         self._ranks = self._rank_calls(asked, ran)
         pairs = [*self._asked_before(asked, ran), *self._shown_after(ran)]
-        self.events: list[Event] = order_events(
-            cast.tree, kept, self.two_events, pairs, lambda r: self._ranks.get(r, 0)
-        )
+        self.events: Events = order_events(cast.tree, kept, self.two_events, pairs, lambda r: self._ranks.get(r, 0))
 
     def _is_told(self, row: int) -> bool:
         """Whether a span is told whose role is not always."""

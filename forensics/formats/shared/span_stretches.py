@@ -231,4 +231,4 @@ class Columns:
         stretch = Stretch(
             bytes(self._kinds), self._names, self._ids, outcomes, self._places, self._times, none, none, self._pointers
         )
-        return Turns(stretch, self._says, self._keys, self._ran)
+        return Turns(stretch, self._says, self._keys if any(self._keys) else (), self._ran)

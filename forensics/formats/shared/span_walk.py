@@ -27,7 +27,7 @@ from forensics.formats.shared.span_facts import FactReader
 from forensics.formats.shared.span_lanes import Scope, Scopes
 from forensics.formats.shared.span_messages import MessageReader, Said
 from forensics.formats.shared.span_names import Role
-from forensics.formats.shared.span_order import NO_PARENT, Event, build_tree
+from forensics.formats.shared.span_order import NO_PARENT, build_tree
 from forensics.formats.shared.span_roles import AGENTS, OUTSIDE, cast
 from forensics.formats.shared.span_sequence import Sequence
 from forensics.formats.shared.span_setup import setup_of
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from forensics.core.build import Execution, Lane
     from forensics.core.messages import Message
     from forensics.core.reading import EvidenceBuilder
+    from forensics.formats.shared.span_order import Event, Events
     from forensics.formats.shared.spans import Span
 
 
@@ -165,11 +166,10 @@ class TraceWalk:
 
     # the walk ----------------------------------------------------------------------------------------------------
 
-    def _tell(self, events: list[Event]) -> None:
+    def _tell(self, events: Events) -> None:
         """Tell events in their order: what is usual among those of one conversation that follow each other at once."""
         usual = UsualSpans(self.cast, self.two_events, self.around_agents)
-        for start in range(0, len(events), _TOGETHER):
-            some = events[start : start + _TOGETHER]
+        for some in events.parts(_TOGETHER):
             told = usual.among(event.row for event in some)
             run: list[Event] = []
             scope: Scope | None = None
@@ -212,27 +212,27 @@ class TraceWalk:
         for at, (event, one) in enumerate(zip(events, spans, strict=True)):
             if isinstance(one, Turn):
                 columns.turn(one)
-            elif one.recorded_id in said or one.recorded_id in scope.asked:
+            elif one.recorded_id in said or self.scopes.has_asked(scope, one.recorded_id):
                 columns.tool(one, self.scopes.server(event.row))
             else:
                 return at
         lane = scope.lanes[0] if scope.lanes else self.scopes.shown(scope, None)
-        stretch = columns.told()
+        stretch, before = columns.told(), len(self.builder.trace.calls)
         number = self.builder.run_at_once(lane, stretch)
         if number < len(stretch.says):
             return bisect_right(columns.ends, number)
-        self._told_at_once(scope, lane, spans)
+        self._told_at_once(scope, lane, spans, range(before, len(self.builder.trace.calls)))
         for event in events:
             self.cast.answers.pop(event.row, None)
         for (tool, server, _, _), span in columns.tools.items():
             self._tool_facts(span, tool, server)
         return NOWHERE
 
-    def _told_at_once(self, scope: Scope, lane: Lane, spans: list[Turn | Tool]) -> None:
+    def _told_at_once(self, scope: Scope, lane: Lane, spans: list[Turn | Tool], calls: range) -> None:
         """What else follows from what was said, for those that come after it."""
         said = [one.message for one in spans if isinstance(one, Turn)]
         if said:
-            self.scopes.said(scope, lane, *said)
+            self.scopes.said(scope, lane, *said, calls=calls)
             scope.asked_model, scope.last_turn = True, self.builder.trace.turns - 1
             scope.last_text = self.last_text = said[-1].text
 

@@ -150,7 +150,7 @@ def test_several_texts_come_back_as_each_by_itself(numbers: list[int]) -> None:
 def test_steps_are_the_same_before_and_after_they_are_parted_into_columns() -> None:
     trace = Trace("t", Places(0), "test")
     place = trace.places.add(line=1, offset=0, length=1)
-    pointer = trace.strings.add("/a")
+    pointer = trace.pointers.add("/a")
     for number in range(10_000):
         trace.add_step((StepKind.USER, 0, 0, place, pointer, -1, number, -1), number, None)
     before = [trace.step(row) for row in (0, 5_000, 9_999)]
