@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,12 +23,23 @@ def test_numbered_texts_are_told_as_they_were_kept(texts: list[str]) -> None:
     assert kept.add_all(texts) == numbers
 
 
-def test_pointers_into_one_list_share_their_forms() -> None:
+def test_a_pointer_into_one_list_costs_some_bytes() -> None:
     kept = Numbered()
-    texts = [f"/spans/{number}/attributes/{number % 3}" for number in range(20_000)]
-    numbers = kept.add_all(texts)
-    assert [kept[number] for number in numbers] == texts
-    assert len(kept._parts) < 400
+    kept.add_all([_pointer(number) for number in range(10_000)])
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for number in range(10_000, 40_000):
+            kept.add(_pointer(number))
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 30 * 30_000
+    assert kept[kept.add(_pointer(25_000))] == _pointer(25_000)
+
+
+def _pointer(number: int) -> str:
+    return f"/spans/{number}/attributes/{number % 3}"
 
 
 def test_no_text_has_the_number_0() -> None:
