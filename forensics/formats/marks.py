@@ -57,6 +57,7 @@ MARKS: dict[str, frozenset[str]] = {
     "tau1": frozenset({"traj", "messages_display"}),
     "tau2": frozenset({"task_id", "info"}),
     "temporal": frozenset({"events", "event_id"}),
+    "toolbench": frozenset({"tree", "trys"}),
     "mlflow": frozenset({"data", "spans"}),
     "mini-swe-agent": frozenset({"trajectory_format", "role"}),
     "sweagent": frozenset({"trajectory", "history"}),
@@ -69,7 +70,7 @@ MARKS: dict[str, frozenset[str]] = {
     "anthropic-managed-agents": frozenset({"processed_at", "environment_id", "events", "data"}),
 }
 """By format; a database has none. One that is not here (its name may stand further down) is always asked."""
-_DOCUMENTS = frozenset({"atif"})
+_DOCUMENTS = frozenset({"atif", "toolbench"})
 """Formats of which every evidence is one object, not lines and not an array."""
 
 

@@ -57,6 +57,7 @@ SHIPPED: dict[str, str] = {
     "tau1": "forensics.formats.tau1",
     "tau2": "forensics.formats.tau2",
     "temporal": "forensics.formats.temporal",
+    "toolbench": "forensics.formats.toolbench",
     "vcr-cassette": "forensics.formats.vcr_cassette",
 }
 """Where the reader of each format is. The `readers` contract, README and the reference are compared with this list."""
