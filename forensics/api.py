@@ -32,7 +32,6 @@ from forensics.formats.places import Where, named_places
 from forensics.formats.shared.packed.kinds import Unopened, archive_kind
 from forensics.formats.shared.source import STDIN, Source, open_source
 from forensics.report.compose import Examined, audit_document
-from forensics.report.inspection import inspection_document
 from forensics.report.redaction import redactor_of
 from forensics.rules.engine import RuleSet, load_rules
 from forensics.rules.policy_file import load_policy
@@ -121,6 +120,8 @@ class Examination(msgspec.Struct, frozen=True):
 
     def inspection(self) -> InspectionDocument:
         """The inspection document."""
+        from forensics.report.inspection import inspection_document
+
         return self.shown(inspection_document(self.examined, self.policy, self.rules.digest))
 
     def shown(self, document: D, written: Iterable[str] = ()) -> D:

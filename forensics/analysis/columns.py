@@ -4,23 +4,25 @@ by key instead of one by one: what is to be known of a key is known once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from forensics.core.keyed import keyed
-from forensics.core.leaves import pointer_of
+from forensics.core.leaves import Token, pointer_of
 from forensics.core.places import NOWHERE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from forensics.core.leaves import Token
 
 _DEEPEST = 16
 _LONGEST = 16  # items of an array that are told place by place
 _SCALARS = ({str}, {int})
 
 
-class Column(NamedTuple):
+class Column(msgspec.Struct, frozen=True):
     """The scalars of one type, texts or whole numbers, that stand at one place, each with the row of its value. `above`
     and `token` are that place and `key` is the nearest key above it, as in a leaf (forensics.core.leaves). Where the
     scalars are the items of one long array, `token` is None: each stands in the place of its own number.
@@ -53,7 +55,7 @@ class Column(NamedTuple):
         return isinstance(self.items[0], str)
 
 
-class _Place(NamedTuple):
+class _Place(msgspec.Struct, frozen=True):
     """A place in values, and how many objects and arrays stand around it."""
 
     above: str

@@ -4,11 +4,14 @@ reader might take otherwise: keys that stand twice, numbers that a double rounds
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from forensics.core.findings import Finding, finding
 from forensics.core.json_texts import unfolded, with_long_numbers
 from forensics.core.jsonvalue import SAFE_INTEGER, decode
+from forensics.core.keyed import Keyed
 from forensics.core.leaves import leaves_of
 from forensics.core.sanitise import one_line
 
@@ -16,13 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from forensics.core.jsonvalue import Decoded
-    from forensics.core.keyed import Keyed
     from forensics.core.trace import Trace
 
 _NAMED = 8
 
 
-class Told(NamedTuple):
+class Told(msgspec.Struct, frozen=True):
     """The decoded arguments and results of some calls; None where there are none."""
 
     arguments: Keyed

@@ -8,7 +8,7 @@ still hold a value of the trace.
 from __future__ import annotations
 
 import re
-from base64 import b64decode
+from binascii import a2b_base64
 from itertools import compress
 from operator import ne
 from typing import TYPE_CHECKING
@@ -50,5 +50,5 @@ def in_base64(run: bytes) -> bytes | None:
     """What a run says in base64, where that is printable; the padding may stand behind the run, or nowhere."""
     if len(run) < _SHORTEST or run.islower() or len(run) % 4 == 1 or not _BASE64(run):
         return None
-    said = b64decode(run + b"=" * (-len(run) % 4))
+    said = a2b_base64(run + b"=" * (-len(run) % 4))
     return said if _PRINTABLE(said) else None

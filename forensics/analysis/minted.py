@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from array import array
 from itertools import compress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from forensics.analysis.bare import bare
 from forensics.analysis.related_runs import LONGEST_HOLDER
+from forensics.analysis.runs import Runs
 from forensics.core.handles import BARE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from forensics.analysis.occurrences import Occurrences, Part
-    from forensics.analysis.runs import Runs
     from forensics.analysis.texts import Text
 
 Naming = tuple[int, str]
@@ -43,7 +43,7 @@ class _Around(msgspec.Struct, gc=False):
     folded: dict[bytes, int]
 
 
-class NamedIn(NamedTuple):
+class NamedIn(msgspec.Struct, frozen=True):
     """What some rows name: by row and index of the value, how it is written; and by row the runs of which that is not
     as plain, so that they are to be asked about (`named`) in the order of the rows.
     """

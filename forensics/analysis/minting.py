@@ -14,7 +14,10 @@ import re
 from array import array
 from itertools import compress, repeat
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import astuple
 
 from forensics.analysis.bare import ROUND
 from forensics.analysis.newcomers import LONGEST_VALUE, WAITS, Brought, Newcomers, may_be_value
@@ -56,7 +59,7 @@ _One = tuple[int, str, str, str, bytes]
 """A value that one result brought: row, value, kind, pointer, anchor."""
 
 
-class Pending(NamedTuple):
+class Pending(msgspec.Struct, frozen=True):
     """A short value in a result that counts only when a later argument holds it."""
 
     value: str
@@ -116,7 +119,7 @@ class Minting:
         if None in kinds:
             known = [kind is not None for kind in kinds]
             brought, calls, kinds = brought.only(known), list(compress(calls, known)), list(compress(kinds, known))
-        rows, values, _, anchors, pointers, items = brought
+        rows, values, _, anchors, pointers, items = astuple(brought)
         numbers = self.handles.add_all(values, kinds, calls, rows, pointers, items)
         self.minted.known.extend(rows)
         live = self._runs.live
@@ -125,7 +128,7 @@ class Minting:
             self.minted.add(number, encoded(value), anchor, row)
 
     def _let_wait(self, brought: Brought, waiting: list[Pending]) -> None:
-        for row, value, _, anchor, pointer, number in zip(*brought, strict=True):
+        for row, value, _, anchor, pointer, number in zip(*astuple(brought), strict=True):
             waiting.append(Pending(value, row, pointer if number < 0 else f"{pointer}/{number}", anchor))
             self.minted.expect(anchor, row)
 
@@ -263,7 +266,7 @@ class Minting:
         """A value that waited and that an argument holds after all came from its result: its index among the handles,
         or None where it still tells too little.
         """
-        value, step, pointer, anchor = self.pending.pop(run)
+        value, step, pointer, anchor = astuple(self.pending.pop(run))
         number = value.isdigit()
         if number and not self._is_leaf(value, text):
             return None

@@ -9,20 +9,25 @@ run) is told as odd: its runs are to be looked at one by one, in the order of th
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import compress, groupby
 from operator import itemgetter, not_
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import astuple
 
 from forensics.analysis.columns import Columns
+from forensics.analysis.occurrences import Standing
 from forensics.analysis.runs import anchor_of, runs_of_each
 from forensics.analysis.written_times import holds_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from forensics.analysis.columns import Column
-    from forensics.analysis.occurrences import Occurrences, Standing
+    from forensics.analysis.occurrences import Occurrences
     from forensics.analysis.runs import Runs
     from forensics.rules.engine import RuleSet
 
@@ -35,7 +40,7 @@ WAITS = ""
 """The kind of a value that counts only when a later argument holds it."""
 
 
-class Results(NamedTuple):
+class Results(msgspec.Struct, frozen=True):
     """Results that follow each other: the rows of those that hold runs, their values, and these runs: as lines of
     text, and each with its row.
     """
@@ -46,7 +51,7 @@ class Results(NamedTuple):
     told: Standing
 
 
-class Brought(NamedTuple):
+class Brought(msgspec.Struct, frozen=True):
     """Values that results brought, in columns: the row of each, its text, its kind, its anchor, and its pointer; where
     it is an item of a long array that of the array, with the number of the item (NOWHERE: it is none).
     """
@@ -60,7 +65,7 @@ class Brought(NamedTuple):
 
     def only(self, held: Sequence[object]) -> Brought:
         """Those of them that are held."""
-        return Brought(*(list(compress(column, held)) for column in self))
+        return Brought(*(list(compress(column, held)) for column in astuple(self)))
 
 
 def may_be_value(*, small: bool, names_id: bool) -> Callable[[str], object]:
@@ -243,7 +248,8 @@ class Newcomers:
         """What is left of a run without the dashes around it may stand elsewhere: it is no longer new there."""
         ragged = {run for run in self.left if run[0] in _DASHES or run[-1] in _DASHES}
         if ragged:
-            self.odd.update(row for row, run in zip(*self._results.told, strict=True) if run in ragged)
+            told = self._results.told
+            self.odd.update(row for row, run in zip(told.rows, told.runs, strict=True) if run in ragged)
 
     def running(self) -> Iterator[tuple[int, Runs]]:
         """The rows of results that bring runs of running text, with these."""
@@ -254,7 +260,7 @@ class Newcomers:
             yield row, [run for _, run in some if first.get(run, row) == row]
 
 
-class _Texts(NamedTuple):
+class _Texts(msgspec.Struct, frozen=True):
     """Some texts of a column, each with its row, as bytes, and with its place in an array."""
 
     rows: Sequence[int]

@@ -10,39 +10,41 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from collections.abc import Sequence
 from itertools import chain, compress, repeat
 from operator import ne
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from forensics.analysis.bare import bare
 from forensics.analysis.encodings import base64_runs, decodings
 from forensics.analysis.related_runs import DASHES, Parts, add_related, ragged
 from forensics.analysis.run_blocks import RunBlocks
-from forensics.analysis.runs import END, SMALL_TRACE, all_runs, anchor_of, digit_runs, plain_bytes
+from forensics.analysis.runs import END, SMALL_TRACE, Runs, all_runs, anchor_of, digit_runs, plain_bytes
 from forensics.analysis.written_times import WrittenTimes
 from forensics.core.jsonvalue import value_of
 from forensics.core.leaves import leaves_of
 from forensics.core.trace import StepKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from forensics.analysis.run_blocks import Block
-    from forensics.analysis.runs import Runs
     from forensics.core.trace import Payload, Trace
 
 _SAYING = frozenset({int(StepKind.TOOL_CALL), int(StepKind.MODEL)})  # what the agent itself wrote
 _TOGETHER = 4  # blocks
 
 
-class Standing(NamedTuple):
+class Standing(msgspec.Struct, frozen=True):
     """Some runs, each with the row in which it stands, row after row."""
 
     rows: Sequence[int]
     runs: Runs
 
 
-class Part(NamedTuple):
+class Part(msgspec.Struct, frozen=True):
     """Some rows that follow each other (`span`): those that hold runs, how many each of them holds, and these runs, a
     line of text for each row; and the ones that may be related to others.
     """
@@ -127,10 +129,10 @@ class Occurrences:
         """Where each run that may be related to others stands first, and where last."""
         first: dict[bytes, int] = {}
         last: dict[bytes, int] = {}
-        for rows, text in self._held:
-            last.update(zip(text.split(), rows, strict=True))
-        for rows, text in reversed(self._held):
-            first.update(zip(reversed(text.split()), reversed(rows), strict=True))
+        for held in self._held:
+            last.update(zip(held.text.split(), held.rows, strict=True))
+        for held in reversed(self._held):
+            first.update(zip(reversed(held.text.split()), reversed(held.rows), strict=True))
         return first, last
 
     def _asked(self, trace: Trace) -> set[bytes]:
@@ -141,7 +143,7 @@ class Occurrences:
         return asked
 
 
-class _Held(NamedTuple):
+class _Held(msgspec.Struct, frozen=True):
     """Some runs of a block as text, each with its row."""
 
     rows: array[int]

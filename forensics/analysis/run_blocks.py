@@ -11,7 +11,9 @@ import re
 from array import array
 from collections import Counter
 from itertools import accumulate, chain, pairwise, repeat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from forensics.analysis.runs import END, KINDS, MEDIA_LEAST, SPELLED, all_runs, plain_bytes
 from forensics.core.late import late
@@ -32,7 +34,7 @@ _ESCAPED = late(rb"\\[0-9A-Za-tv-z_-]")
 _BY_NUMBER = late(rb"\\u[0-9A-Fa-f]{4}")
 
 
-class Block(NamedTuple):
+class Block(msgspec.Struct, frozen=True):
     """The runs of some rows that follow each other: the rows that hold any, how many each of them holds, and all these
     runs as text, parted by spaces and, between two rows, by the end of a line too.
     """

@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from functools import partial
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -64,7 +64,7 @@ def survey(trace: Trace, rules: RuleSet, policy: Policy, listing: Listing = NOTH
     return _Surveyor(trace, rules, policy, listing).run()
 
 
-class _Part(NamedTuple):
+class _Part(msgspec.Struct, frozen=True):
     """Some calls that are studied together: their tools, arguments (with the number that equal ones have) and results;
     by place, what a result shows that is an error; and those of which the arguments had an answer before.
     """
@@ -149,7 +149,7 @@ class _Surveyor:
         """The numbers of the classes of these calls, about which this was heard. Those of which the same was heard
         before, and whose results show no more, have the same; the others are asked about in order.
         """
-        same = list(zip(part.tools, *heard, strict=True))
+        same = list(zip(part.tools, heard.operators, heard.arguments, heard.results, strict=True))
         numbers = list(map(self.settled.get, same, repeat(NOWHERE)))
         changes = bytearray(map(self.changes.__getitem__, numbers))
         for at in [at for at, number in enumerate(numbers) if number < 0 or at in part.errors or at in part.again]:

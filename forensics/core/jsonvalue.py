@@ -299,7 +299,7 @@ def _strict_scalar(value: Any) -> Any:
 
 def spell_surrogates(text: str) -> str:
     """The text with each lone surrogate spelled out, so that every sink can encode it and no two bytes become one."""
-    if text.isascii() or not _SURROGATE.search(text):
+    if text.isprintable() or not _SURROGATE.search(text):  # no surrogate is printable
         return text
     return _SURROGATE.sub(lambda m: f"\\u{ord(m.group()):04x}", text)
 

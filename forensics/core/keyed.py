@@ -5,7 +5,9 @@ what depends on a member is asked of a column.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -40,7 +42,7 @@ class Group:
         return all(map(CONTAINERS.isdisjoint, self.types.values()))
 
 
-class Keyed(NamedTuple):
+class Keyed(msgspec.Struct, frozen=True):
     """Values, and the objects among them by their keys."""
 
     values: list[Any]

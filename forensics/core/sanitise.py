@@ -22,11 +22,13 @@ _UNSAFE = late(
 )
 _SPELLINGS = ((0xFF, "\\x{:02x}"), (0xFFFF, "\\u{:04x}"), (0x10FFFF, "\\U{:08x}"))
 _BREAKS = late(r"[\t\n ]+")
+CUT = "…"
+"""Stands where a text was cut: of ours, and in most plain texts the only letter beyond ASCII."""
 
 
 def visible(text: str) -> str:
     """The text with everything that could act on a terminal or hide spelled out; newlines and tabs stay."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable() and (text.isascii() or text.replace(CUT, "").isascii()):
         return text
     return _UNSAFE.sub(_spell, text)
 
@@ -40,7 +42,7 @@ def one_line(text: str, limit: int = 120) -> str:
     """The text safe and on one line, cut at `limit` characters with an ellipsis."""
     head = text if len(text) <= limit * 4 else text[: limit * 4]
     line = _BREAKS.sub(" ", visible(head)).strip()
-    return line if len(line) <= limit and len(head) == len(text) else line[: limit - 1] + "…"
+    return line if len(line) <= limit and len(head) == len(text) else line[: limit - 1] + CUT
 
 
 # HTML and Markdown ---------------------------------------------------------------------------------------------------

@@ -8,11 +8,10 @@ records are never touched.
 
 from __future__ import annotations
 
-import base64
 import functools
 import json
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -62,11 +61,10 @@ _DIGIT = late("[0-9]")
 _WORD = late(r"[a-z]+|[A-Z]?[a-z]+")
 _MAIL = "email"
 _ADDRESS = r"[A-Za-z0-9][A-Za-z0-9._%+-]*(?:@|%40)(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,24}"
-_BASE64 = (base64.b64encode, base64.urlsafe_b64encode)
 _encoder = msgspec.json.Encoder()
 
 
-class _Part(NamedTuple):
+class _Part(msgspec.Struct, frozen=True, order=True):
     """A part of a text that is replaced."""
 
     start: int
@@ -238,10 +236,10 @@ def _told_apart(names: Iterable[str]) -> Iterator[str]:
 
 def _replaced(data: bytes, parts: list[_Part]) -> bytes:
     pieces, position = [], 0
-    for start, end, name in parts:
-        if start >= position:
-            pieces += [data[position:start], name.encode()]
-            position = end
+    for part in parts:
+        if part.start >= position:
+            pieces += [data[position : part.start], part.name.encode()]
+            position = part.end
     return b"".join([*pieces, data[position:]])
 
 
@@ -258,10 +256,12 @@ def _spelled(value: str) -> set[bytes]:
     """A distinct value as it may be written: as it is, escaped once and twice, quoted for a URL, in base64."""
     if not _is_distinct(value):
         return set()
+    from base64 import b64encode, urlsafe_b64encode
+
     plain = value.encode("utf-8", "surrogatepass")
     escaped = {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
     twice = {json.dumps(one, ensure_ascii=False)[1:-1] for one in escaped}
-    packed = {quote(plain, safe=""), *(encode(plain).decode().rstrip("=") for encode in _BASE64)}
+    packed = {quote(plain, safe=""), *(encode(plain).decode().rstrip("=") for encode in (b64encode, urlsafe_b64encode))}
     shown = {visible(value), one_line(value, 2 * len(value)), *_pieces(value)}
     return {plain, *(one.encode("utf-8", "surrogatepass") for one in escaped | twice | packed | shown)}
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 NARROWEST = 20
 
-_PLAIN_NAME = late(r"[\w.:/@#+~$%=*…-]+")
+_SIGNS = str.maketrans(dict.fromkeys("_.:/@#+~$%=*…-"))
+"""Of a name that is one plain word, besides letters and digits."""
 _TOKENS = late(r"\s+|\S+")
 
 
@@ -96,7 +97,12 @@ def safe(text: str) -> str:
 def name(text: str, limit: int = 60) -> str:
     """A name out of the trace: as it is where it is one plain word, else in quotes, so that it never reads as ours."""
     shown = short(text, limit)
-    return shown if _PLAIN_NAME.fullmatch(shown) else '"' + shown.replace('"', '\\"') + '"'
+    return shown if _is_plain(shown) else '"' + shown.replace('"', '\\"') + '"'
+
+
+def _is_plain(name: str) -> bool:
+    letters = name.translate(_SIGNS)
+    return letters.isalnum() or (not letters and bool(name))
 
 
 def short(text: str, limit: int = 120) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -242,7 +242,7 @@ class Heard(msgspec.Struct, frozen=True):
     result: Holding
 
 
-class HeardOfMany(NamedTuple):
+class HeardOfMany(msgspec.Struct, frozen=True):
     """What spoke about each of several calls."""
 
     operators: list[Holding]

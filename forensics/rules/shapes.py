@@ -1,7 +1,9 @@
 """Is this value opaque, such as a tool mints (an id, a token, a cursor, a clock), and of which kind?
 
 The shapes are data (rules/handles). They are compiled into one anchored alternation; RE2 syntax keeps every pattern
-free of back-references and look-around, and values are capped in length, so a hostile value costs linear time.
+free of back-references and look-around, and values are capped in length, so a hostile value costs linear time. A shape
+that is limited to some keys stands in it too: where it matches under another key, those that hold there are asked by
+themselves. An alternation of its own for each sort of keys would be compiled by nearly every audit, for few values.
 """
 
 from __future__ import annotations
@@ -29,13 +31,15 @@ MAX_SPACED = 64
 
 _SPACE = late(r"\s")
 _CACHE = 65536
+_LIMITED = ""
+"""Stands for the kind of a shape that is limited to other keys: another shape may match the value too."""
 
 
 class Shapes:
     """Every shape rule, in the order of the packs: the first that matches names the kind."""
 
     def __init__(self, rules: tuple[ShapeRule, ...]) -> None:
-        self._rules = rules
+        self._rules = tuple(rule for rule in rules if rule.pattern is not None)
         self._keys = frozenset(" ".join(split_words(key)) for rule in rules for key in rule.keys)
         self._last = frozenset(word for rule in rules for word in rule.last_words)
         self._seen: dict[str, bool] = {}
@@ -45,35 +49,41 @@ class Shapes:
         if not value or len(value) > MAX_VALUE or (len(value) > MAX_SPACED and _SPACE.search(value) is not None):
             return None
         under_id = key is not None and self.is_id_key(key)
-        rules = self._under_id if under_id else self._elsewhere
-        match = rules.fullmatch(value)
-        if match is not None and match.lastindex is not None:
-            return rules.kinds[match.lastindex - 1]
+        there = self._under_id if under_id else self._elsewhere
+        match, kinds = self._every.fullmatch(value), there.kinds
+        if match is not None and kinds[match.lastindex or 0] == _LIMITED:
+            match, kinds = there.alone.fullmatch(value), there.alone.kinds
+        if match is not None:
+            return kinds[match.lastindex or 0]
         return "id" if under_id and _one_word(value) else None
 
     def kinds(self, values: Sequence[str], key: str | None) -> list[str | None]:
         """The kind of each of these values, which all stand under that key."""
         under_id = key is not None and self.is_id_key(key)
-        rules = self._under_id if under_id else self._elsewhere
-        kinds, short = rules.kinds, [value if len(value) <= MAX_SPACED else "" for value in values]
+        kinds = (self._under_id if under_id else self._elsewhere).kinds
+        short = [value if len(value) <= MAX_SPACED else "" for value in values]
         return [
-            kinds[match.lastindex - 1]
-            if match is not None and match.lastindex is not None
-            else self.kind(value, key)
+            self.kind(value, key)
             if len(value) > MAX_SPACED
+            else (kind if (kind := kinds[match.lastindex or 0]) != _LIMITED else self.kind(value, key))
+            if match is not None
             else "id"
             if under_id and value and _one_word(value)
             else None
-            for match, value in zip(map(rules.fullmatch, short), values, strict=True)
+            for match, value in zip(map(self._every.fullmatch, short), values, strict=True)
         ]
 
     @cached_property
-    def _under_id(self) -> _Alternation:
-        return _Alternation(tuple(rule for rule in self._rules if rule.only_under != "other_key"))
+    def _every(self) -> _Alternation:
+        return _Alternation(self._rules)
 
     @cached_property
-    def _elsewhere(self) -> _Alternation:
-        return _Alternation(tuple(rule for rule in self._rules if rule.only_under != "id_key"))
+    def _under_id(self) -> _Under:
+        return _Under(self._rules, "other_key")
+
+    @cached_property
+    def _elsewhere(self) -> _Under:
+        return _Under(self._rules, "id_key")
 
     def is_id_key(self, key: str) -> bool:
         """Whether a key's name says that its value identifies something."""
@@ -90,12 +100,24 @@ class Shapes:
 
 
 class _Alternation:
-    """Patterns joined into one; the number of the group that matched tells the rule."""
+    """Patterns joined into one; the number of the group that matched tells the kind."""
 
-    def __init__(self, rules: tuple[ShapeRule, ...]) -> None:
-        with_pattern = [rule for rule in rules if rule.pattern is not None]
-        self.kinds = tuple(rule.kind for rule in with_pattern)
-        self.fullmatch = re.compile("|".join(f"({rule.pattern})" for rule in with_pattern), re.ASCII).fullmatch
+    def __init__(self, rules: Sequence[ShapeRule]) -> None:
+        self.kinds = (None, *(rule.kind for rule in rules))
+        self.fullmatch = re.compile("|".join(f"({rule.pattern})" for rule in rules), re.ASCII).fullmatch
+
+
+class _Under:
+    """What the shapes mean under keys of one sort: `kinds`, by the groups of all shapes, and those that hold there."""
+
+    def __init__(self, rules: Sequence[ShapeRule], other: str) -> None:
+        self._rules = [rule for rule in rules if rule.only_under != other]
+        self.kinds = (None, *(_LIMITED if rule.only_under == other else rule.kind for rule in rules))
+
+    @cached_property
+    def alone(self) -> _Alternation:
+        """The shapes that hold there, without the others."""
+        return _Alternation(self._rules)
 
 
 def _one_word(value: str) -> bool:

@@ -81,7 +81,7 @@ def test_each_row_comes_back_with_its_runs(told: list[str]) -> None:
 
 def by_row(told: Standing) -> list[tuple[int, list[bytes]]]:
     rows: dict[int, list[bytes]] = {}
-    for row, run in zip(*told, strict=True):
+    for row, run in zip(told.rows, told.runs, strict=True):
         rows.setdefault(row, []).append(run)
     return list(rows.items())
 

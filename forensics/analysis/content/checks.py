@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import binascii
 import re
 from collections import Counter
@@ -81,6 +80,8 @@ def digits(value: str) -> bool:
 
 def name_and_password(value: str) -> bool:
     """Whether base64 holds a name and a password, joined by a colon."""
+    import base64
+
     try:
         text = base64.b64decode(
             value + "=" * (-len(value) % 4), altchars=b"-_" if set("-_") & set(value) else None

@@ -5,7 +5,6 @@ Everything here works on one decoded text (UTF-8 bytes) and the name of the fiel
 
 from __future__ import annotations
 
-import base64
 import binascii
 from bisect import bisect_left
 from itertools import accumulate
@@ -240,7 +239,7 @@ def unpacked(packed: bytes) -> bytes | None:
     body = packed.rstrip(b"=").replace(b"-", b"+").replace(b"_", b"/")
     body = body[: len(body) - (len(body) % 4 == 1)]
     try:
-        return base64.b64decode(body + b"=" * (-len(body) % 4))
+        return binascii.a2b_base64(body + b"=" * (-len(body) % 4))
     except (binascii.Error, ValueError):
         return None
 

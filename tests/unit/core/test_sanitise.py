@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from forensics.core.sanitise import html_text, markdown_block, markdown_cell, markdown_code
+from forensics.core.sanitise import html_text, markdown_block, markdown_cell, markdown_code, visible
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -50,6 +50,12 @@ def test_html_reads_back_as_text_alone(text: str) -> None:
     assert all(c.isprintable() or c in "\n\t" for c in within.text)
     valued = Parsed(f'<p title="{html_text(text)}">x</p>')
     assert [name for name, _ in valued.attributes] == ["title"]
+
+
+@pytest.mark.parametrize("hidden", ["\x1b", "\u200b", "\u202e", "\u034f", "\u3164", "\ud800", "\U000e0041"])
+def test_what_hides_is_spelled_beside_a_mark_of_what_was_cut_too(hidden: str) -> None:
+    assert visible(f"cut…{hidden}") == "cut…" + visible(hidden)
+    assert hidden not in visible(f"cut…{hidden}")
 
 
 def test_html_keeps_what_is_harmless() -> None:

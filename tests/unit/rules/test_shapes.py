@@ -74,3 +74,17 @@ def test_hostile_values_cost_linear_time(unit: str) -> None:
     for tail in ("", "\n", "!", " "):
         RULES.handle_kind(value[:-1] + tail, "id")
     assert time.process_time() - began < 5  # measured: a few hundredths; quadratic time would be minutes
+
+
+DIGITS = st.from_regex(r"1?[0-9]{1,13}|[a-z]{0,3}_?[0-9]{1,20}|[0-9a-f]{32}", fullmatch=True)
+
+
+@given(st.lists(st.text(max_size=90) | DIGITS, max_size=6), st.sampled_from([None, "id", "count", "order_id", "at"]))
+def test_many_values_are_told_as_each_by_itself(values: list[str], key: str | None) -> None:
+    assert RULES.handle_kinds(values, key) == [RULES.handle_kind(value, key) for value in values]
+
+
+def test_a_shape_of_other_keys_leaves_the_value_to_the_next_one() -> None:
+    digest = "1763028000" + "0" * 22  # digits in the length of a digest; a number only under a key that names an id
+    assert RULES.handle_kinds([digest, "1763028000"], "order_id") == ["number", "number"]
+    assert RULES.handle_kinds([digest, "1763028000"], "at") == ["hash", "timestamp"]
