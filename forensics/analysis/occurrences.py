@@ -95,12 +95,12 @@ class Occurrences:
 
     def parts(self) -> Iterator[Part]:
         """All rows, those of some blocks at a time, with the runs that they hold."""
-        blocks, begin = self._all.blocks, 0
-        for first in range(0, len(blocks), _TOGETHER):
-            some = slice(first, first + _TOGETHER)
-            end = blocks[some][-1].rows[-1] + 1
+        blocks, begin, first = self._all.blocks, 0, 0
+        while first < len(blocks):
+            last = _last_of_row(blocks, min(first + _TOGETHER, len(blocks)) - 1)
+            some, end = slice(first, last + 1), blocks[last].rows[-1] + 1
             yield _part(range(begin, end), blocks[some], self._held[some])
-            begin = end
+            begin, first = end, last + 1
         yield _part(range(begin, self._steps), (), ())
 
     def stands_after(self, run: bytes, row: int) -> bool:
@@ -157,13 +157,35 @@ def _only(wanted: set[bytes], block: Block) -> _Held:
     return _Held(array("i", compress(block.row_of_each, held)), b" ".join(compress(runs, held)))
 
 
+def _last_of_row(blocks: Sequence[Block], at: int) -> int:
+    """Of blocks that follow each other, the last that holds the last row of the one at that place."""
+    row = blocks[at].rows[-1]
+    while at + 1 < len(blocks) and blocks[at + 1].rows[0] == row:
+        at += 1
+    return at
+
+
 def _part(span: range, blocks: Sequence[Block], held: Sequence[_Held]) -> Part:
     """The part of those rows, by their blocks and what may be related of each."""
     rows = list(chain.from_iterable([block.rows for block in blocks]))
     counts = list(chain.from_iterable([block.counts for block in blocks]))
     related = Standing(list(chain.from_iterable([one.rows for one in held])), _runs_of([one.text for one in held]))
     lines = list(chain.from_iterable([block.text.split(END) for block in blocks]))
+    if len(rows) > len(set(rows)):
+        rows, counts, lines = _by_row(rows, counts, lines)
     return Part(span, rows, counts, lines, related)
+
+
+def _by_row(rows: list[int], counts: list[int], lines: list[bytes]) -> tuple[list[int], list[int], list[bytes]]:
+    """The same with what is told of one row in several places brought together."""
+    places: dict[int, list[int]] = {}
+    for at, row in enumerate(rows):
+        places.setdefault(row, []).append(at)
+    return (
+        list(places),
+        [sum(counts[at] for at in of) for of in places.values()],
+        [b" ".join([lines[at] for at in of]) for of in places.values()],
+    )
 
 
 def _runs_of(texts: Iterable[bytes]) -> Runs:

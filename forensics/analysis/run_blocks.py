@@ -2,7 +2,8 @@ r"""Which runs does each row of a trace hold? They are kept as text, since nearl
 
 The payloads of many rows are read as one block: a call of `translate` or `find` costs more than what it does to the
 text of one step. An escape and the letter behind it become as many spaces, so that each row keeps its place; only a row
-in which letters themselves stand as escapes is decoded alone.
+in which letters themselves stand as escapes is decoded alone. A long text, which may hold more runs than there is
+memory for as objects, is read in stretches: each is a block, and says each of its runs once.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.analysis.runs import END, KINDS, MEDIA_LEAST, SPELLED, all_runs, plain_bytes
+from forensics.analysis.runs import END, KINDS, MEDIA_LEAST, SPELLED, all_runs, digit_runs, plain_bytes
+from forensics.analysis.written_times import begun, written_times
 from forensics.core.late import late
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from forensics.analysis.runs import Runs
 
 _BLOCK = 1 << 16  # bytes of payloads that are read at once
+_LONG = 1 << 18  # bytes of a text that is read in stretches of so many, or more
 _TOGETHER = 1 << 13  # runs that are counted together, or more: all of a block
 _PERCENT = b"%"
 _SPACE = ord(" ")
@@ -32,11 +35,13 @@ _COMMON = (b"\\n", b"\\t")  # nearly all escapes there are that end in a letter,
 _ESCAPED_WORD = re.compile(rb"\\[0-9A-Za-z_-]").search
 _ESCAPED = late(rb"\\[0-9A-Za-tv-z_-]")
 _BY_NUMBER = late(rb"\\u[0-9A-Fa-f]{4}")
+_CUT = late(rb"[ ,]")
 
 
 class Block(msgspec.Struct, frozen=True):
     """The runs of some rows that follow each other: the rows that hold any, how many each of them holds, and all these
-    runs as text, parted by spaces and, between two rows, by the end of a line too.
+    runs as text, parted by spaces and, between two rows, by the end of a line too. Blocks that follow each other may be
+    of one row.
     """
 
     rows: array[int]
@@ -71,17 +76,43 @@ class RunBlocks:
         for row, payload in enumerate(payloads):
             if payload is None:
                 continue
+            if len(payload) > _LONG:
+                self._close(rows, texts)
+                rows, texts, size = [], [], 0
+                self._in_stretches(row, payload)
+                continue
             rows.append(row)
             texts.append(payload)
             size += len(payload)
             if size >= _BLOCK:
                 self._close(rows, texts)
                 rows, texts, size = [], [], 0
-        if texts:
-            self._close(rows, texts)
+        self._close(rows, texts)
+
+    def _in_stretches(self, row: int, text: bytes) -> None:
+        """Read the long text of a row."""
+        if SPELLED in text:
+            self.spelled.append(row)
+        if _PERCENT in text:
+            self.percent.append(row)
+        runs_of = digit_runs if self._with_digit else all_runs
+        open_time: Runs = []
+        for stretch in _stretches(plain_bytes(text)):
+            runs = [*open_time, *runs_of(stretch)]
+            done = begun(runs)
+            open_time = runs[done:]
+            self._add_stretch(row, runs[:done])
+        self._add_stretch(row, open_time)
+
+    def _add_stretch(self, row: int, runs: Runs) -> None:
+        if runs:
+            once = _told_once(runs)
+            self.blocks.append(Block(array("i", [row]), array("i", [len(once)]), b" ".join(once)))
 
     def _close(self, rows: list[int], texts: list[bytes]) -> None:
         """Read the texts of these rows."""
+        if not texts:
+            return
         told = b"\n".join((*texts, b""))
         escaped = _ESCAPED_WORD(told) is not None
         if escaped and SPELLED in told:
@@ -106,6 +137,27 @@ class RunBlocks:
                 told.append(b" ".join(counted))
                 counted.clear()
         return told, often
+
+
+def _stretches(text: bytes) -> Iterator[bytes]:
+    """A long text in pieces, cut where no run stands."""
+    begin = 0
+    while begin < len(text):
+        cut = _CUT.search(text, begin + _LONG)
+        end = len(text) if cut is None else cut.start()
+        yield text[begin:end]
+        begin = end
+
+
+def _told_once(runs: Runs) -> Runs:
+    """Each of these runs once, but those of written times: these stand behind all others, time after time."""
+    once = dict.fromkeys(runs)
+    if len(once) == len(runs):
+        return runs
+    times = [time.split() for time in written_times(b" ".join(runs))]
+    for run in chain.from_iterable(times):
+        once.pop(run, None)
+    return [*once, *chain.from_iterable(times)]
 
 
 def _holding(sign: bytes, rows: Iterable[int], texts: list[bytes]) -> list[int]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _DAY = rb"[0-9]{4}-[01][0-9]-[0-3][0-9](?:T[0-2][0-9])?"
 _END = rb"(?![^ ])"  # of a run
 _TIME = late(rb"(?<![^ ])%b(?: [0-9]{1,9}%b){0,6}(?: [0-9]{1,9}Z)?%b" % (_DAY, _END, _END))
+_IS_DAY = late(_DAY)
+_MOST_RUNS = 8  # of one time: its day, six numbers, and one with a Z
 _DIGITS = bytes(ord("0") if byte in b"0123456789" else byte for byte in range(256))
 _DATE = b"0000-00-00"
 _SLOTS = 8  # of the sketch for each time
@@ -32,6 +34,21 @@ _MANY = 2
 def holds_time(line: bytes) -> bool:
     """Whether runs parted by spaces hold those of a written time."""
     return any(_times(line))
+
+
+def written_times(line: bytes) -> list[bytes]:
+    """The times in runs parted by spaces, each once and as long as it may be."""
+    return list(dict.fromkeys(match.group() for match in _matches(line)))
+
+
+def begun(runs: Runs) -> int:
+    """Where in these runs a time begins that the runs behind them may go on; behind the last one where none does."""
+    for at in range(len(runs) - 1, max(len(runs) - _MOST_RUNS, -1), -1):
+        if _IS_DAY.fullmatch(runs[at]):
+            return at
+        if not runs[at].isdigit():
+            break
+    return len(runs)
 
 
 class WrittenTimes:

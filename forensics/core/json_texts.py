@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from forensics.core.jsonvalue import SAFE_INTEGER, canonical, decode, says_a_key_twice, strict_value, value_of
+from forensics.core.jsonvalue import LONG, SAFE_INTEGER, canonical, decode, says_a_key_twice, strict_value, value_of
 from forensics.core.keyed import Keyed, keyed
 from forensics.core.limits import limits
 
@@ -91,9 +91,10 @@ def _may_say_a_key_twice(texts: Sequence[bytes], values: list[Any]) -> set[int]:
     """The places of the texts that have other quotes than their values when those are written again, of which none has
     more than its text unless that spells one as an escape (`jsonvalue.says_a_key_twice`).
     """
-    joined, written = b"\n".join((*texts, b"")), _write_lines(values)
-    if written == joined or (_QUOTE_ESCAPE not in joined and written.count(b'"') == joined.count(b'"')):
-        return set()
+    if max(map(len, texts), default=0) <= LONG:
+        joined, written = b"\n".join((*texts, b"")), _write_lines(values)
+        if written == joined or (_QUOTE_ESCAPE not in joined and written.count(b'"') == joined.count(b'"')):
+            return set()
     return {at for at, (text, value) in enumerate(zip(texts, values, strict=True)) if says_a_key_twice(text, value)}
 
 

@@ -8,6 +8,7 @@ in which a key stands twice, goes through the standard library's reader with hoo
 from __future__ import annotations
 
 import json
+from itertools import islice
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ _NUMBER_LIMIT = 4_000  # digits; beyond it int() itself refuses (CVE-2020-10735)
 _FAULTS = 100  # of one kind in one text; one is enough to refuse it
 _SHOWN = 8
 _QUOTE_ESCAPE = b"\\u0022"
+LONG = 1 << 18  # bytes of a text of which no copies are made without need
+_MEMBERS_OF = 3  # objects inside each other whose members are looked at one by one
 _SURROGATE = late("[\ud800-\udfff]")
 
 
@@ -69,10 +72,21 @@ def says_a_key_twice(raw: bytes, value: object) -> bool:
     An escaped quote is written back as `\"`, so the counts agree unless the text spells one as `\u0022`; such a
     text is always read slowly.
     """
+    if len(raw) > LONG and _QUOTE_ESCAPE not in raw:
+        return raw.count(b'"') != _quotes(value, _MEMBERS_OF)
     written = _encode(value)
     if written == raw:
         return False
     return _QUOTE_ESCAPE in raw or raw.count(b'"') != written.count(b'"')
+
+
+def _quotes(value: object, levels: int) -> int:
+    """How many quotes stand in a value when it is written, which is told without writing its long texts."""
+    if type(value) is str:
+        return 2 + value.count('"')
+    if type(value) is dict and levels:
+        return sum(_quotes(key, 0) + _quotes(member, levels - 1) for key, member in value.items())
+    return _encode(value).count(b'"')
 
 
 def decode_slowly(raw: bytes) -> Decoded:
@@ -248,8 +262,19 @@ _canonical_encoder = msgspec.json.Encoder(order="sorted")
 
 def short_json(value: object, limit: int = 60) -> str:
     """A value as JSON text, cut at `limit` characters."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = json.dumps(_beginning(value, limit, _MEMBERS_OF), ensure_ascii=False, default=str)
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _beginning(value: Any, limit: int, levels: int) -> Any:
+    """The value without what stands in no text of it that is cut at `limit`."""
+    if type(value) is str:
+        return value[:limit]
+    if type(value) is list and levels:
+        return [_beginning(one, limit, levels - 1) for one in value[:limit]]
+    if type(value) is dict and levels:
+        return {key: _beginning(one, limit, levels - 1) for key, one in islice(value.items(), limit)}
+    return value
 
 
 def strict_value(value: Any) -> Any:

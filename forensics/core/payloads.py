@@ -87,7 +87,7 @@ class Payloads:
         self._length.extend(array("i", [0 if text is None else len(text) for text in told]))
 
     def _spooled_at(self, payload: Payload) -> int:
-        return _SPOOLED - self._spool.add(bytes(payload))
+        return _SPOOLED - self._spool.add(payload)
 
     def _look_at(self, place: int) -> tuple[int, bytes]:
         """The offset and the text of the record at a place; no text where none is to be looked at."""

@@ -5,7 +5,10 @@ while they are few; else, as the evidence itself, in an unnamed private file (do
 from __future__ import annotations
 
 import weakref
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    import msgspec
 
 _AT_ONCE = 1 << 20  # bytes that stay in memory
 
@@ -23,12 +26,16 @@ class Spool:
         """How many bytes are kept, which is the offset of the next text."""
         return self._written + len(self._latest)
 
-    def add(self, text: bytes) -> int:
-        """Keep a text; returns its offset."""
-        offset = self.size
-        self._latest += text
+    def add(self, text: bytes | msgspec.Raw) -> int:
+        """Keep a text; returns its offset. One that is long goes to the file without a copy of it in memory."""
+        offset, told = self.size, memoryview(text)
+        if len(told) >= _AT_ONCE:
+            self._flush()
+            self._write(told)
+            return offset
+        self._latest += told
         if len(self._latest) >= _AT_ONCE:
-            self._write()
+            self._flush()
         return offset
 
     def get(self, offset: int, length: int) -> bytes:
@@ -39,12 +46,15 @@ class Spool:
         self._file.seek(offset)
         return self._file.read(length)
 
-    def _write(self) -> None:
+    def _flush(self) -> None:
+        self._write(self._latest)
+        self._latest.clear()
+
+    def _write(self, text: bytearray | memoryview) -> None:
         if self._file is None:
             import tempfile
 
             file = self._file = tempfile.TemporaryFile(prefix="forensics-")  # noqa: SIM115 - closed with the spool
             weakref.finalize(self, file.close)
         self._file.seek(self._written)
-        self._written += self._file.write(self._latest)
-        self._latest.clear()
+        self._written += self._file.write(text)

@@ -172,7 +172,7 @@ class _Log:
     def _alone(self, line: Line, place: int) -> None:
         """A line that was not told as fields that it says once: what is unusual in it is said."""
         fields = fields_of(line.data)
-        if fields and says_each_key_once(fields, bytes(line.data)):
+        if fields and says_each_key_once(fields, line.data):
             self.record(place, fields)
             return
         decoded = decode(line.data)

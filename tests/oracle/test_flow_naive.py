@@ -360,6 +360,18 @@ def test_large_traces(story: list[tuple[Any, ...]]) -> None:
     assert fast == naive
 
 
+@given(events)
+@pytest.mark.parametrize("most", [1_000, -1])
+def test_texts_that_are_read_in_stretches(most: int, story: list[tuple[Any, ...]]) -> None:
+    trace = told(story)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (occurrences, runs):
+            patch.setattr(module, "SMALL_TRACE", most)
+        patch.setattr(run_blocks, "_LONG", 4)
+        fast, naive = both(trace)
+    assert fast == naive
+
+
 @given(st.lists(events, min_size=2, max_size=4).map(lambda stories: [event for story in stories for event in story]))
 @pytest.mark.parametrize("most", [1_000, -1])
 def test_results_that_are_looked_at_together_bring_what_each_by_itself_brings(

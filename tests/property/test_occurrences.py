@@ -9,6 +9,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from forensics.analysis import run_blocks
 from forensics.analysis.occurrences import Occurrences, Standing
 from forensics.analysis.runs import all_runs, digit_runs, plain_bytes
 from forensics.core.build import Spot, TraceBuilder
@@ -77,6 +78,20 @@ def test_each_row_comes_back_with_its_runs(told: list[str]) -> None:
     assert [row for part in parts for row in part.span] == list(range(len(told)))
     assert [(row, runs) for part in parts for row, runs in by_row(part.of([True] * len(part.rows)))] == expected
     assert not any(part.of([False] * len(part.rows)).runs for part in parts)
+
+
+@settings(deadline=None)
+@given(texts)
+def test_a_row_that_is_read_in_stretches_comes_back_once(told: list[str]) -> None:
+    with mock.patch.object(run_blocks, "_LONG", 4):
+        parts = list(occurrences(told).parts())
+    whole = [part for part in occurrences(told).parts() if part.rows]
+    assert [row for part in parts for row in part.span] == list(range(len(told)))
+    assert [row for part in parts for row in part.rows] == [row for part in whole for row in part.rows]
+    for part in parts:
+        assert [len(line.split()) for line in part.lines[: len(part.rows)]] == list(part.counts)
+    found = {row: set(runs) for part in parts for row, runs in by_row(part.of([True] * len(part.rows)))}
+    assert found == {row: set(runs) for part in whole for row, runs in by_row(part.of([True] * len(part.rows)))}
 
 
 def by_row(told: Standing) -> list[tuple[int, list[bytes]]]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from typing import TYPE_CHECKING
+from unittest import mock
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forensics.analysis import run_blocks
 from forensics.analysis.run_blocks import RunBlocks
 from forensics.analysis.runs import MEDIA_LEAST, SPELLED, all_runs, digit_runs, plain_bytes, runs_of_each
+from forensics.analysis.written_times import written_times
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +44,8 @@ written = odd.map(lambda text: json.dumps(text).encode())
 spelled = odd.map(lambda text: json.dumps({text: text}, ensure_ascii=False).encode())
 no_json = odd.map(str.encode)
 media = st.just(json.dumps({"a": "A1" * MEDIA_LEAST, "b": "c3"}).encode())
+times = st.sampled_from(["2026-11-13T10:00:01.312Z", "2026-11-13 10:00", "2026-11-13", "13, a", "7", "x, 5"])
+dated = st.lists(times, max_size=9).map(lambda some: json.dumps(", ".join(some)).encode())
 payloads = st.lists(st.none() | written | spelled | no_json | media, max_size=6)
 
 
@@ -76,6 +81,36 @@ def test_each_run_stands_once_where_it_is_told_apart(told: list[bytes | None], *
 def test_the_runs_of_several_texts_are_those_of_each(texts: list[str], with_digit: bool) -> None:  # noqa: FBT001 - drawn
     told = [text.encode() for text in texts]
     assert runs_of_each(told, with_digit=with_digit) == list(map(digit_runs if with_digit else all_runs, told))
+
+
+@given(
+    told=st.lists(payloads.map(lambda some: b" ".join(filter(None, some))) | dated, max_size=4),
+    with_digit=st.booleans(),
+)
+def test_a_long_text_in_stretches_holds_the_runs_and_times_of_the_whole(told: list[bytes], *, with_digit: bool) -> None:
+    whole = RunBlocks(told, with_digit=with_digit)
+    with mock.patch.object(run_blocks, "_LONG", 3):
+        stretches = RunBlocks(told, with_digit=with_digit)
+    assert held(stretches) == held(whole)
+    assert (stretches.spelled, stretches.percent) == (whole.spelled, whole.percent)
+
+
+def held(blocks: RunBlocks) -> dict[int, tuple[set[bytes], set[bytes]]]:
+    """By row, its runs and its written times."""
+    found: dict[int, tuple[set[bytes], set[bytes]]] = {}
+    for row, runs in lines(blocks):
+        all_of_row, times = found.setdefault(row, (set(), set()))
+        all_of_row.update(runs)
+        times.update(written_times(b" ".join(runs)))
+    return found
+
+
+def test_a_long_text_that_says_the_same_again_is_told_in_few_runs() -> None:
+    with mock.patch.object(run_blocks, "_LONG", 1 << 16):
+        told = lines(RunBlocks([b'"%s"' % (b"order a1 stands, " * 50_000)], with_digit=False))
+    assert {row for row, _ in told} == {0}
+    assert {run for _, runs in told for run in runs} == {b"order", b"a1", b"stands"}
+    assert sum(len(runs) for _, runs in told) <= 3 * (1 + 50_000 * 16 // (1 << 16))
 
 
 def test_many_blocks() -> None:

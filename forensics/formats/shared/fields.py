@@ -48,7 +48,7 @@ def as_object(fields: Fields) -> Payload:
         return msgspec.Raw(b"{" + b",".join(canonical(k) + b":" + bytes(v) for k, v in fields.items()) + b"}")
 
 
-def says_each_key_once(fields: Fields, data: bytes) -> bool:
+def says_each_key_once(fields: Fields, data: bytes | memoryview) -> bool:
     """Whether no key stands twice at the top of the object that `data` spells. Exact: the kept values are written back
     byte for byte, so a field that the decoder dropped leaves quotes that the kept ones don't account for (a key with a
     quote of its own may be spelled with fewer: it is not vouched for).
@@ -59,7 +59,9 @@ def says_each_key_once(fields: Fields, data: bytes) -> bool:
         return False
     if written == data:
         return True
-    return written.count(b'"') == data.count(b'"') and not any('"' in key for key in fields)
+    quotes = written.count(b'"')
+    del written  # of a long line there is no second copy then
+    return quotes == bytes(data).count(b'"') and not any('"' in key for key in fields)
 
 
 def items_of(raw: Payload | bytes | memoryview) -> list[Payload]:

@@ -79,3 +79,19 @@ def test_a_long_value_costs_nothing_beside_the_file(tmp_path: Path) -> None:
         tracemalloc.stop()
 
     assert kept[1] - kept[0] < 1 << 16  # of 1.6 MB
+
+
+def test_a_long_text_costs_no_object_for_each_of_its_words(tmp_path: Path) -> None:
+    path, said = tmp_path / "log.jsonl", "The order stands, and nothing else is known of it. " * 40_000
+    call = {"type": "tool_call", "call_id": "c0", "name": "read", "args": {}}
+    told = (call, {"type": "tool_result", "call_id": "c0", "result": {"log": said}})
+    path.write_text("".join(json.dumps(line) + "\n" for line in told), encoding="utf-8")
+    examine(log(tmp_path / "short.jsonl", 1))  # what is made once is there
+    tracemalloc.start()
+    try:
+        examine(path)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert most < 6 * path.stat().st_size  # each of its 400,000 words, as an object, would be 20 times as much

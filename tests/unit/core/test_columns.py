@@ -317,6 +317,14 @@ def test_many_texts_are_spooled_to_a_file_and_come_back() -> None:
     assert [spool.get(last, 4), spool.get(offsets[1], 997)] == [b"last", told[1]]
 
 
+def test_a_long_text_is_spooled_behind_those_before_it() -> None:
+    spool = Spool()
+    told = [b"before", b"x" * (1 << 20), b"y" * ((1 << 20) + 1), b"behind"]
+    offsets = [spool.add(text) for text in told]
+    assert [spool.get(offset, len(text)) for offset, text in zip(offsets, told, strict=True)] == told
+    assert spool.size == sum(map(len, told))
+
+
 def test_a_spooled_payload_comes_back_from_the_file_too() -> None:
     places = Places(0, b"")
     payloads = Payloads(places)

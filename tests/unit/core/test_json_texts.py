@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forensics.core import json_texts, jsonvalue
 from forensics.core.json_texts import decoded, holds_a_long_number, strict_values, unfolded, with_long_numbers
 from forensics.core.jsonvalue import Decoded, decode, decode_embedded, strict_value, value_of
 from forensics.core.keyed import Keyed, keyed
@@ -37,6 +39,19 @@ def folded_out(text: bytes) -> Decoded:
 
 def grouped(told: Keyed) -> list[object]:
     return [(group.keys, list(group.places), list(group.objects)) for group in told.groups]
+
+
+@given(texts)
+def test_long_texts_say_what_they_say_when_they_are_short(told: list[bytes]) -> None:
+    short, asked = decoded(told)
+    with mock.patch.object(json_texts, "LONG", 3), mock.patch.object(jsonvalue, "LONG", 3):
+        long, doubted = decoded(told)
+    assert (long.values, grouped(long)) == (short.values, grouped(short))
+    assert faulty(doubted) == faulty(asked)
+
+
+def faulty(told: dict[int, Decoded]) -> dict[int, Decoded]:
+    return {at: one for at, one in told.items() if one.faults or one.error is not None}
 
 
 @given(texts)

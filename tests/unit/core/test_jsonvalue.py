@@ -15,6 +15,7 @@ from forensics.core.jsonvalue import (
     decode,
     decode_embedded,
     equal_values,
+    short_json,
     spell_surrogates,
     strict_value,
     text_of,
@@ -33,6 +34,12 @@ def test_what_python_writes_is_read_back_without_a_fault(value: object) -> None:
     decoded = decode(json.dumps(value).encode())
     assert decoded.value == value
     assert {f.code for f in decoded.faults} <= {"lone_surrogate"}
+
+
+@given(values, st.integers(2, 40))
+def test_a_value_is_shown_as_its_whole_text_would_begin(value: object, limit: int) -> None:
+    whole = json.dumps(value, ensure_ascii=False)
+    assert short_json(value, limit) == (whole if len(whole) <= limit else whole[: limit - 1] + "…")
 
 
 @pytest.mark.parametrize(
