@@ -1,8 +1,4 @@
-"""What did the agents of a Google ADK session do? Its events in order, each by the agent that it names as its author.
-
-Stored calls mostly have no id: a result is joined with the open call of its author by name and order (FORMATS section
-19; the model is ADK's `Event`).
-"""
+"""What did the agents of a Google ADK session do? Its events in order."""
 
 from __future__ import annotations
 
@@ -10,19 +6,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.build import Spot
-from forensics.core.times import nanoseconds
-from forensics.core.trace import StepKind
+from forensics.formats.shared.adk_events import Conversation
 from forensics.formats.shared.document import note_cut, open_document
-from forensics.formats.shared.fields import Fields, fields_of, is_true, items_in, items_of, object_in, present, text
-from forensics.formats.shared.messages.telling import Doubts, Finder, taint, tell
-from forensics.formats.shared.messages.vocabulary import parse_message
+from forensics.formats.shared.document_values import document_values
+from forensics.formats.shared.fields import Fields, fields_of, items_in, items_of, text
 
 if TYPE_CHECKING:
-    from forensics.core.build import TraceBuilder
     from forensics.core.reading import EvidenceBuilder
-    from forensics.core.trace import Payload
-    from forensics.formats.shared.document import Document
     from forensics.formats.shared.reader import Look
     from forensics.formats.shared.source import Source
 
@@ -34,7 +24,6 @@ RERUN = "the instructions and schemas that the model was given: the agent has to
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 
-_USER = "user"
 _FIRST = 8
 _NOTHING = msgspec.Raw(b"null")
 
@@ -53,47 +42,8 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     """Tell the session. Raises CorruptEvidenceError where nothing of it is JSON."""
     document = open_document(source, build)
     fields = fields_of(document.body)
-    session = _Session(build.trace(text(fields, "id") or "session"), document)
-    finder = Finder(source, build.places, document.start)
-    for at, item in enumerate(items_in(fields, "events")):
-        session.event(item, f"/events/{at}", finder.place(item))
+    conversation = Conversation(build.trace(text(fields, "id") or "session"))
+    for item, spot, tainted in document_values(source, build, document, items_in(fields, "events"), "/events"):
+        conversation.event(fields_of(item), spot, tainted)
         build.counts.records += 1
     note_cut(document, build)
-
-
-class _Session:
-    """One session on its way to the builder: a lane for each agent."""
-
-    def __init__(self, builder: TraceBuilder, document: Document) -> None:
-        self.builder = builder
-        self.document = document
-        self.doubts = Doubts()
-
-    def event(self, item: Payload, pointer: str, place: int) -> None:
-        """Tell one event; a piece of a stream is repeated by the event that ends it."""
-        fields = fields_of(item)
-        if is_true(fields, "partial"):
-            return
-        at = nanoseconds(present(fields, "timestamp"))
-        author = text(fields, "author")
-        spot = Spot(self.document.spot.place, "", at)
-        own = Spot(place if place >= 0 else spot.place, pointer, at)
-        before = len(self.builder.trace.calls)
-        content = present(fields, "content")
-        if content is not None:
-            lane = self.builder.lane("" if author == _USER else author, "" if author == _USER else author)
-            message = msgspec.structs.replace(parse_message(content, f"{pointer}/content"), place=place)
-            tell(self.builder, lane, (message,), spot)
-            self.doubts.note(self.builder, (message,), spot)
-        self._beside(fields, own, author)
-        taint(self.builder, self.document.taint_of(item), own, before)
-
-    def _beside(self, fields: Fields, spot: Spot, author: str) -> None:
-        """What an event says besides its content: a hand-off, an error."""
-        actions = object_in(fields, "actions")
-        target = present(actions, "transfer_to_agent", "transferToAgent")
-        if target is not None:
-            self.builder.step(StepKind.HANDOFF, spot.down("/actions"), agent=author, payload=target)
-        error = present(fields, "error_message", "errorMessage", "error_code", "errorCode")
-        if error is not None:
-            self.builder.step(StepKind.ERROR, spot, agent=author, payload=error)

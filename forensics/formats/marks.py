@@ -67,6 +67,7 @@ MARKS: dict[str, frozenset[str]] = {
     "openhands": frozenset({"action", "observation", "history"}),
     "opencode": frozenset({"info", "messages", "part", "properties", "sessionID", "messageID"}),
     "google-adk": frozenset({"events"}),
+    "google-adk-eval": frozenset({"eval_set_id", "query", "data"}),
     "anthropic-managed-agents": frozenset({"processed_at", "environment_id", "events", "data"}),
 }
 """By format; a database has none. One that is not here (its name may stand further down) is always asked."""

@@ -35,6 +35,7 @@ SHIPPED: dict[str, str] = {
     "gemini": "forensics.formats.message_lists:GEMINI",
     "gemini-cli": "forensics.formats.gemini_cli",
     "google-adk": "forensics.formats.adk_session",
+    "google-adk-eval": "forensics.formats.adk_eval",
     "inspect": "forensics.formats.inspect_ai",
     "jaeger": "forensics.formats.jaeger",
     "langfuse": "forensics.formats.langfuse",
