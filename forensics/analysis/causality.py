@@ -66,13 +66,6 @@ def value_uses(handles: Iterable[Handle]) -> Iterator[ValueUse]:
                 yield ValueUse(handle.step, use.step, Basis.INFERRED)
 
 
-def value_descendants(graph: CausalGraph, row: int) -> tuple[int, ...]:
-    """The rows that a value of this row reached, ascending: taint travels on value edges only, since over the others
-    everything reaches everything.
-    """
-    return graph.forward(row, (EdgeKind.VALUE,))
-
-
 # order ---------------------------------------------------------------------------------------------------------------
 
 

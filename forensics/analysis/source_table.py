@@ -55,10 +55,6 @@ class SourceTable(_Strict, frozen=True):
     factories: frozenset[str]
     calls: tuple[CallRule, ...]
 
-    def rule_ids(self) -> tuple[str, ...]:
-        """The ids of the rules about calls."""
-        return tuple(rule.id for rule in self.calls)
-
 
 @lru_cache(maxsize=1)
 def source_table() -> SourceTable:

@@ -133,13 +133,10 @@ def strict_values(texts: Iterable[bytes | None]) -> list[Any]:
     return values
 
 
-def holds_a_long_number(data: bytes) -> bool:
-    """Whether a text holds as many digits in a row as an integer beyond 2^53 has, or may spell digits as escapes."""
-    return _LONG_NUMBER in data.translate(_DIGITS_AS_ZEROS) or _ESCAPED_DIGIT in data
-
-
 def with_long_numbers(texts: Sequence[bytes | None]) -> list[int]:
-    """The places of the texts that `holds_a_long_number` is true of, found by one look at all of them."""
+    """The places of the texts that hold as many digits in a row as an integer beyond 2^53 has, or may spell digits as
+    escapes, found by one look at all of them.
+    """
     joined = b"\n".join(text or b"" for text in texts)
     ends = list(accumulate(len(text or b"") + 1 for text in texts))
     found: set[int] = set()

@@ -27,7 +27,6 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     position: str
     config: dict[str, Any] = {}
-    on_error: str = "block"
     action: str = "block"
 
     @property
@@ -44,13 +43,12 @@ def guards_of(payload: msgspec.Raw | None) -> tuple[Guard, ...]:
 
 def _guard(item: dict[str, Any]) -> Guard:
     config = item.get("config")
-    words = {name: str(item.get(name) or default) for name, default in (("on_error", "block"), ("action", "block"))}
     return Guard(
         name=str(item.get("name", "")),
         kind=str(item.get("guardrail_type", "code")),
         position=str(item.get("position", "output")),
         config=config if isinstance(config, dict) else {},
-        **words,
+        action=str(item.get("action") or "block"),
     )
 
 

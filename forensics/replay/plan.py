@@ -108,11 +108,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return hashlib.sha256(canonical(told)).hexdigest()
 
     @property
-    def runs_code(self) -> bool:
-        """Whether code of the user's runs in this rerun, and so needs a cell."""
-        return self.agent is not None or bool(self.overrides)
-
-    @property
     def executes(self) -> bool:
         """Whether a tool is really run, which needs the wall."""
         return bool(self.overrides)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
 
 PACK_SCHEMA = "forensics/rules/v1"
-POLICY_SCHEMA = "forensics/policy/v1"
 
 
 class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

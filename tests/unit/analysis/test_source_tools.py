@@ -171,4 +171,4 @@ def test_code_never_lowers() -> None:
         assert rule.effect is None or Effect[rule.effect.name] is not Effect.NONE
         assert rule.result is None or Stability[rule.result.name] is not Stability.STABLE
         assert rule.because
-    assert len(set(source_table().rule_ids())) == len(source_table().calls)
+    assert len({rule.id for rule in source_table().calls}) == len(source_table().calls)

@@ -44,7 +44,5 @@ def test_a_plan_names_its_changes() -> None:
 
 
 def test_only_a_tool_of_the_users_executes() -> None:
-    assert not Plan().runs_code
-    assert Plan(agent=CODE).runs_code
     assert not Plan(agent=CODE).executes
     assert Plan(overrides=(Override("mail", CODE),)).executes
