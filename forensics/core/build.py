@@ -19,6 +19,7 @@ from forensics.core.lanes import Execution, Known, Lane, Seen, Spot
 from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE, Absence, Boundary, Call, Outcome, Payload, Trace, Witness
 from forensics.core.tuples import brief
+from forensics.core.unsaid import may_name_an_object, object_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -319,26 +320,28 @@ class TraceBuilder(ExecutionBuilder):
             self._missing_execution(call)
             self._unanswered(call)
             self._cut_result(call)
+            self._unsaid_result(call)
         self.trace.earlier_turns = frozenset(self._inherited)
         self.trace.close()
         return self.trace
 
     def _to_look_at(self) -> list[int]:
-        """The calls that were not answered, whose result may say that it was cut, or that were answered without an
-        execution where every execution is recorded: of the others nothing more is to be said.
+        """The calls that were not answered, whose result may say that it was cut or only name an object, or that were
+        answered without an execution where every execution is recorded: of the others nothing more is to be said.
         """
         calls = self.trace.calls
         lacks = NOWHERE if self.spans_are_complete else None
         rows = [row for row, ran in enumerate(calls.column("executed")) if ran == lacks]
         unanswered = (call.row for call in calls.that_ended(Outcome.ABSENT))
-        return sorted({*rows, *unanswered, *self._perhaps_cut()})
+        return sorted({*rows, *unanswered, *self._perhaps_untold()})
 
-    def _perhaps_cut(self) -> Iterator[int]:
-        """The calls beside which others are of which the result, as a span tells it, may say that it was cut."""
+    def _perhaps_untold(self) -> Iterator[int]:
+        """The calls beside which others are whose result, as a span tells it, may not be (all of) what was returned."""
         calls = self.trace.calls
         for start in range(0, len(calls), _TOGETHER):
             rows = range(start, min(start + _TOGETHER, len(calls)))
-            if may_say_cut(filter(None, calls.records("returned", rows))):
+            told = [*filter(None, calls.records("returned", rows))]
+            if may_say_cut(told) or may_name_an_object(told):
                 yield from rows
 
     def _duplicate_ids(self) -> None:
@@ -392,6 +395,15 @@ class TraceBuilder(ExecutionBuilder):
         message = f"the only record of the result of {one_line(call.tool, 60)} says that it was cut"
         self.note(finding("truncated_payload", message, steps=(call.step,)))
         call.block("truncated_payload", message)
+
+    def _unsaid_result(self, call: Call) -> None:
+        """A result that only a span recorded, as the name of an object: what was in it is not in the evidence."""
+        told = call.returned.payload if call.returned is not None else None
+        if told is None or call.outcome is not Outcome.RECORDED or (call.shown is not None and call.shown.payload):
+            return
+        absence = object_named(told)
+        if absence is not None:
+            call.outcome, call.absence = Outcome.ABSENT, absence
 
 
 def _spot_of(message: Message, record: Spot) -> Spot:

@@ -13,6 +13,7 @@ from forensics.core.pairing import COMPARED, Batch, How, find_answered, same_too
 from forensics.core.recorder import Recorder
 from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE, Absence, Boundary, Call, Outcome, Payload, StepKind, Witness
+from forensics.core.unsaid import object_named
 
 _NAMED = 6
 
@@ -315,6 +316,8 @@ class TupleBuilder(Recorder):
             if call.returned_is_cut and self.spans_are_complete:
                 message = f"the result of {one_line(call.tool, 60)} is cut, and not in the next prompt"
                 self._contradiction(row, message, spot)
+        elif returned is not None and object_named(returned) is not None:
+            call.returned_is_cut = True  # all of it: what was returned is what the prompt shows
         else:
             message = (
                 f"the tool span of {one_line(call.tool, 60)} says {brief(told)}, "

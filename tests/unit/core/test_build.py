@@ -164,6 +164,31 @@ def test_an_id_used_twice_in_one_turn_pairs_nothing_for_certain() -> None:
     assert all(b.code == "ambiguous_pairing" for c in trace.calls for b in c.blocks)
 
 
+STREAM = "<async_generator object search at 0x7f0a1c2d3e40>"
+
+
+def test_what_only_names_a_stream_is_no_result() -> None:
+    build, spot = builder()
+    build.execute(build.lane(), ran("search", spot, result=STREAM))
+    trace = build.finish()
+    (call,) = trace.calls
+    assert (call.outcome, call.absence) == (Outcome.ABSENT, Absence.STREAMED)
+    assert value_of(trace.payload[call.result_step] or b"") == STREAM  # kept as it was recorded
+
+
+@pytest.mark.parametrize("shown", ["3 rows", STREAM])
+def test_what_the_prompt_shows_of_a_stream_is_its_result(shown: str) -> None:
+    build, spot = builder()
+    lane = build.lane()
+    build.request(lane, build.turn(lane, spot), "search", "c1", raw({}), spot)
+    build.execute(lane, ran("search", spot, arguments={}, result=STREAM))
+    build.show(lane, "c1", "", raw(shown), spot)
+    trace = build.finish()
+    (call,) = trace.calls
+    assert (call.outcome, codes(trace), call.blocks) == (Outcome.RECORDED, [], ())
+    assert value_of(call.result or b"") == shown
+
+
 @given(st.permutations(range(5)), st.booleans())
 def test_results_find_their_calls_in_whatever_order_they_come(order: list[int], executed: bool) -> None:  # noqa: FBT001
     build, spot = builder()
