@@ -69,6 +69,7 @@ MARKS: dict[str, frozenset[str]] = {
     "google-adk": frozenset({"events"}),
     "google-adk-eval": frozenset({"eval_set_id", "query", "data"}),
     "anthropic-managed-agents": frozenset({"processed_at", "environment_id", "events", "data"}),
+    "crewai": frozenset({"event_data", "events", "source_fingerprint", "uri"}),
 }
 """By format; a database has none. One that is not here (its name may stand further down) is always asked."""
 _DOCUMENTS = frozenset({"atif", "toolbench"})

@@ -29,6 +29,7 @@ SHIPPED: dict[str, str] = {
     "cline": "forensics.formats.cline",
     "codex-cli": "forensics.formats.codex_cli",
     "copilot-cli": "forensics.formats.copilot_cli",
+    "crewai": "forensics.formats.crewai",
     "event-log": "forensics.formats.plain",
     "fastaiagent-db": "forensics.formats.fastaiagent_db",
     "fastaiagent-json": "forensics.formats.fastaiagent_json",
