@@ -60,6 +60,7 @@ MARKS: dict[str, frozenset[str]] = {
     "toolbench": frozenset({"tree", "trys"}),
     "mlflow": frozenset({"data", "spans"}),
     "mini-swe-agent": frozenset({"trajectory_format", "role"}),
+    "qwen-code": frozenset({"systemPayload", "toolCallResult", "usageMetadata"}),
     "sweagent": frozenset({"trajectory", "history"}),
     "pi": frozenset({"type"}),
     "cline": frozenset({"sessionId"}),

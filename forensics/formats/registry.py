@@ -55,6 +55,7 @@ SHIPPED: dict[str, str] = {
     "otel-spans": "forensics.formats.span_list",
     "otlp": "forensics.formats.otlp",
     "pi": "forensics.formats.pi",
+    "qwen-code": "forensics.formats.qwen_code",
     "sweagent": "forensics.formats.swe_agent",
     "tau1": "forensics.formats.tau1",
     "tau2": "forensics.formats.tau2",

@@ -255,7 +255,7 @@ class _Telling:
             return
         payload, below = _response(held.result, text(held.fields, "id"))
         at = (held.answered or held.spot).down(below)
-        refused = status == "cancelled" and payload is not None and _says_not_allowed(payload)
+        refused = status == "cancelled" and payload is not None and says_not_allowed(payload)
         self.builder.show(
             self.lane,
             text(held.fields, "id") or None,
@@ -309,6 +309,7 @@ def _is_for(response: Fields, recorded_id: str) -> bool:
     return not named or not recorded_id or named == recorded_id
 
 
-def _says_not_allowed(payload: Payload) -> bool:
+def says_not_allowed(payload: Payload) -> bool:
+    """Whether what a call ended with says that a person, or a rule of theirs, did not let it run."""
     said = text_of(payload)[:400].lower()
     return any(words in said for words in _NOT_ALLOWED)
