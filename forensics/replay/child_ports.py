@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import importlib
 import threading
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from forensics.replay import frames
+from forensics.replay.plain import NotPlainError, plain, text
 from forensics.replay.ports import AskedCall, ModelAnswer, ReplayStopped, ToolFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from forensics.replay.ports import Agent, Message, Ports
 
@@ -107,7 +109,7 @@ def ran(order: frames.Run) -> frames.Ran:
     try:
         function = load(order.target)
         value = function(**order.arguments) if isinstance(order.arguments, dict) else function(order.arguments)
-        return frames.Ran(msgspec.to_builtins(value))
+        return frames.Ran(plain(value))
     except Exception as error:  # noqa: BLE001 - whatever the user's function raises is how the tool ended
         said = error.said if isinstance(error, ToolFailure) else f"{type(error).__name__}: {error}"
         return frames.Ran(said, failed=True, raised=type(error).__name__)
@@ -138,7 +140,8 @@ class ToolProxy:
 
     def outcome(self, name: str, arguments: Any, call_id: str | None = None) -> frames.Given:
         """The same with the message by which the model is told of it; a failure is no exception."""
-        return self._line.given(frames.CallTool(name, arguments, call_id))
+        named = None if call_id is None else text(call_id, "the id of a call")
+        return self._line.given(frames.CallTool(text(name, "the name of a tool"), plain(arguments), named))
 
 
 class ModelProxy:
@@ -158,10 +161,11 @@ class ModelProxy:
         lane: str | None = None,
     ) -> ModelAnswer:
         """As `ModelPort.ask`."""
-        offered = None if tools is None else tuple(dict(tool) for tool in tools)
+        offered = None if tools is None else _plain_objects(tools, "a tool that is offered")
+        lane = None if lane is None else text(lane, "a lane")
         with self._turn:  # what is new is told by what was sent before
             keep, new = (0, None) if messages is None else self._new(messages, lane)
-            return self.send(frames.AskModel(keep, new, offered, dict(settings or {}), lane))
+            return self.send(frames.AskModel(keep, new, offered, plain(dict(settings or {})), lane))
 
     def send(self, request: frames.AskModel) -> ModelAnswer:
         """Send a request that already says what of it is new."""
@@ -181,12 +185,26 @@ class ModelProxy:
 
     def _new(self, messages: Sequence[Message], lane: str | None) -> tuple[int, tuple[dict[str, Any], ...]]:
         """How many messages the last request of the lane began with as well, and those behind them."""
+        messages = _plain_objects(messages, "a message")
         written = [frames.encode(message) for message in messages]
         before = self._sent.get(lane, [])
         keep = next((n for n, pair in enumerate(zip(before, written, strict=False)) if pair[0] != pair[1]), None)
         keep = min(len(before), len(written)) if keep is None else keep
         self._sent[lane] = written
-        return keep, tuple(dict(message) for message in messages[keep:])
+        return keep, messages[keep:]
+
+
+def _plain_objects(values: Any, what: str) -> tuple[dict[str, Any], ...]:
+    """Objects as JSON has them; mostly they are that already. Raises NotPlainError for what is none."""
+    wrong = values if isinstance(values, str) else next((v for v in values if not isinstance(v, Mapping)), None)
+    if wrong is not None:
+        raise NotPlainError(f"{what} is an object, and a value of type {type(wrong).__name__} is none")
+    objects = tuple(dict(value) for value in values)
+    try:
+        frames.encode(objects)
+    except TypeError:
+        return tuple(plain(value) for value in objects)
+    return objects
 
 
 class ClockProxy:
@@ -247,11 +265,11 @@ def run_function(wire: Wire, agent: Agent, start: frames.Start) -> None:
     """Call an agent with its ports, and tell the parent how it ended."""
     line = Line(wire)
     try:
-        output = msgspec.to_builtins(agent(ChildPorts(line, start)))
+        output = plain(agent(ChildPorts(line, start)))
         line.tell(frames.Broke("ReplayStopped", line.lost) if line.lost else frames.Finished(output))
     except ReplayStopped as stopped:
         line.tell(frames.Broke("ReplayStopped", str(stopped)))
-    except Exception as error:  # noqa: BLE001 - whatever the agent raises is how it ended
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the agent raises is how it ended
         line.tell(frames.Broke(type(error).__name__, str(error)))
 
 
