@@ -361,12 +361,12 @@ def one_evidence(where: Where) -> Iterator[Source]:
 def _taken(one: Source | Unopened, index: int, options: Options) -> Examined:
     """One evidence as it was read, or why it was not."""
     if isinstance(one, Unopened):
-        return Examined(one.name, one.sha256, one.size, error=one.error)
+        return Examined(one.name, one.sha256, one.size, error=one.error, looked_for=options.content)
     try:
         reading = read(one, index, options.input_format, content=options.content)
         one.check_unchanged()
     except EvidenceError as error:
-        return Examined(one.name, one.sha256, one.size, error=error)
+        return Examined(one.name, one.sha256, one.size, error=error, looked_for=options.content)
     finally:
         one.close()
     return Examined(one.name, one.sha256, one.size, reading)

@@ -68,7 +68,7 @@ _TOOLS = frozenset({Boundary.TOOL, Boundary.PROVIDER_TOOL, Boundary.SUB_AGENT})
 
 class Examined(msgspec.Struct, frozen=True):
     """One evidence as it was examined: its reading and analyses, the error that stopped it or, of an inventory beside
-    the evidence, how many tools it declares.
+    the evidence, how many tools it declares. `looked_for` says whether its values were to be looked through.
     """
 
     name: str
@@ -78,6 +78,12 @@ class Examined(msgspec.Struct, frozen=True):
     analyses: tuple[TraceAnalysis, ...] = ()
     error: EvidenceError | None = None
     declares: int | None = None
+    looked_for: bool = True
+
+    @property
+    def sought(self) -> bool:
+        """Whether its values were looked through, or would have been, had anything been read."""
+        return self.looked_for if self.reading is None else self.reading.secrets.sought
 
 
 class Numbering:
@@ -160,8 +166,8 @@ def audit_document(
 
 
 def _sought(examined: Sequence[Examined]) -> bool:
-    """Whether the values of all that was read were looked through."""
-    return all(one.reading.secrets.sought for one in examined if one.reading is not None)
+    """Whether the values of all were looked through, as far as they could be read."""
+    return all(one.sought for one in examined)
 
 
 def program() -> Program:

@@ -76,3 +76,23 @@ def test_a_report_says_it_too(trace: str) -> None:
     report = examine(trace, Options(content=False, redact=False)).report()
     assert report.privacy.statement.text.startswith("Nobody looked for credentials and personal data.")
     assert (report.privacy.searched.count, report.privacy.searched.of) == (0, 1)
+
+
+@pytest.mark.parametrize("beside", [[], ["run.jsonl"]])
+def test_where_nothing_was_read_nobody_looked_either(trace: str, tmp_path: Path, beside: list[str]) -> None:
+    (tmp_path / "empty.jsonl").write_text("")
+    places = [str(tmp_path / name) for name in ("empty.jsonl", "nowhere.jsonl", *beside)]
+    asked = ["audit", *places, "--no-content", "--no-redact"]
+    document = json.loads(CliRunner().invoke(program, [*asked, "--format", "json"]).stdout)
+    assert document["not_looked_for"] == LOOKED_FOR
+    assert (document["counts"]["secrets"], document["counts"]["personal_data"]) == (None, None)
+    assert "NOT LOOKED FOR (--no-content)" in CliRunner().invoke(program, asked).stdout
+
+
+def test_a_report_of_what_could_not_be_read_counts_no_secrets(trace: str, tmp_path: Path) -> None:
+    privacy = examine(tmp_path / "nowhere.jsonl").report().privacy
+    assert privacy.statement.text.startswith("No input could be read, so that nobody knows of credentials")
+    assert (privacy.searched.count, privacy.searched.of) == (0, 1)
+    both = examine([trace, tmp_path / "nowhere.jsonl"]).report().privacy
+    assert both.statement.text.startswith("1 credential and 0 different pieces")
+    assert (both.searched.count, both.searched.of) == (1, 2)

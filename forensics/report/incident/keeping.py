@@ -81,22 +81,27 @@ def privacy(
 ) -> Privacy:
     """The part of a report about secrets and personal data."""
     readings = [one.reading for one in material.examined if one.reading is not None]
+    inputs = [one for one in material.examined if one.declares is None]
     complete = sum(reading.secrets.complete for reading in readings)
     texts = [event for event in events if event.size]
     cut = sum(event.said is None or event.said.endswith("…") for event in texts)
     rows = [_secret(finding) for finding in findings if finding.code == "secret"]
     places = [at for row in rows for at in row.locators][:_PLACES]
     return Privacy(
-        statement=derived(f"{_found(material.audit.counts, redacted=redacted)}. {_BY_SHAPE}", _SEARCH, locators=places),
-        searched=share("inputs of which every byte was looked through", complete, len(readings)),
+        statement=derived(
+            f"{_found(material.audit.counts, len(readings), redacted=redacted)}. {_BY_SHAPE}", _SEARCH, locators=places
+        ),
+        searched=share("inputs of which every byte was looked through", complete, len(inputs)),
         withheld=share("texts that are left out or cut", cut, len(texts)),
         secrets=rows,
     )
 
 
-def _found(counts: CountsRow, *, redacted: bool) -> str:
+def _found(counts: CountsRow, read: int, *, redacted: bool) -> str:
     if counts.secrets is None:
         return "Nobody looked for credentials and personal data"
+    if not read:
+        return "No input could be read, so that nobody knows of credentials and personal data in it"
     found = f"{plural(counts.secrets, 'credential')} and {counts.personal_data} different pieces of personal data"
     shown = ", shown by kind and fingerprint" if redacted else ", shown as they stand (--no-redact)"
     return f"{found} were found{shown if counts.secrets or counts.personal_data else ''}"
