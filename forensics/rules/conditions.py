@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from forensics.core.late import Made
+from forensics.core.late import Made, late
 from forensics.core.pointers import pointer_tokens
 from forensics.rules.words import lowered, phrase_pattern, split_words
 
@@ -45,6 +45,7 @@ Predicate = Callable[[Subject], bool]
 ValueTest = Callable[[object], bool]
 
 _MISSING = object()
+_WORD_CHARACTER = late(r"[^\W_]")
 LOOKED_AT = 65536
 """Bytes of a text that patterns see."""
 
@@ -266,14 +267,20 @@ def _test_of(condition: Condition) -> Callable[[object], bool]:
         tests.append(_has_verb(frozenset(condition.verbs)))
     if condition.phrases:
         tests.append(_has_phrase(phrase_pattern(condition.phrases)))
-    if condition.matches is not None:  # what costs most is asked last
-        tests.append(_matches(condition.matches))
+    tests += _of_whole_text(condition)  # what costs most is asked last
     if condition.present is False:
         return lambda value: all(test(value) for test in tests)
     if len(tests) == 1:
         only = tests[0]
         return lambda value: value is not _MISSING and only(value)
     return lambda value: value is not _MISSING and all(test(value) for test in tests)
+
+
+def _of_whole_text(condition: Condition) -> Iterator[ValueTest]:
+    if condition.unseen:
+        yield lambda value: isinstance(value, str) and is_unseen(value)
+    if condition.matches is not None:
+        yield _matches(condition.matches)
 
 
 def _present(value: object) -> bool:
@@ -316,9 +323,15 @@ def _has_word(words: frozenset[str]) -> Callable[[object], bool]:
 def _has_verb(verbs: frozenset[str]) -> Callable[[object], bool]:
     def holds(value: object) -> bool:
         texts = value if isinstance(value, (list, tuple)) else (value,)
-        return any(isinstance(t, str) and split_words(t[:256])[:1] and split_words(t[:256])[0] in verbs for t in texts)
+        return any(isinstance(t, str) and not verbs.isdisjoint(_first_word(t)) for t in texts)
 
     return holds
+
+
+def _first_word(text: str) -> tuple[str, ...]:
+    """The first word, however much stands before it that is none; nothing where there is none."""
+    start = _WORD_CHARACTER.search(text)
+    return () if start is None else split_words(text[start.start() : start.start() + 256])[:1]
 
 
 def _has_phrase(pattern: re.Pattern[str]) -> Callable[[object], bool]:
@@ -340,6 +353,11 @@ def matches_whole(pattern: str, text: str) -> bool:
 def is_whole_match(pattern: Pattern, text: str) -> bool:
     """Whether a compiled pattern does."""
     return pattern.fullmatch(looked_at(text)) is not None
+
+
+def is_unseen(text: str) -> bool:
+    """Whether patterns see the beginning of a text only: what it goes on with may be anything."""
+    return len(text) > LOOKED_AT or (not text.isascii() and len(text.encode("utf-8", "replace")) > LOOKED_AT)
 
 
 def looked_at(text: str) -> bytes:

@@ -16,7 +16,7 @@ from forensics.rules.model import Condition
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_TESTS = ("present", "equals", "in_", "matches", "words", "phrases", "verbs")
+_TESTS = ("present", "equals", "in_", "matches", "words", "phrases", "verbs", "unseen")
 
 
 def implies(given: Condition, then: Condition) -> bool:
@@ -99,12 +99,12 @@ def _tests_imply(one: Condition, part: Condition) -> bool:
 
 def _test_implied(one: Condition, part: Condition, test: str) -> bool:
     if test == "present":
-        return bool(one.present or one.words or one.verbs or one.phrases)
+        return bool(one.present or one.words or one.verbs or one.phrases or one.unseen)
     if test == "words":
         return bool(one.words or one.verbs) and {*(one.words or one.verbs)} <= {*part.words}
     if test in ("verbs", "phrases"):
         return bool(getattr(one, test)) and {*getattr(one, test)} <= {*getattr(part, test)}
-    return test == "matches" and one.matches == part.matches
+    return test in ("matches", "unseen") and getattr(one, test) == getattr(part, test)
 
 
 def _other_tests(condition: Condition) -> bool:
@@ -127,7 +127,9 @@ def _value_can_hold(condition: Condition) -> bool:
     exact = allowed(condition)
     if exact is not None:
         return any(holds_value(condition, value) for value in exact)
-    return condition.present is not False or not (condition.words or condition.verbs or condition.phrases)
+    return condition.present is not False or not (
+        condition.words or condition.verbs or condition.phrases or condition.unseen
+    )
 
 
 def _exclude(one: Condition, other: Condition) -> bool:

@@ -61,8 +61,8 @@ class Condition(_Strict, frozen=True, rename={"not_": "not", "in_": "in"}):
     object at `at`, compared by their words (`outputPath` is `output_path`); the value tests then look at those members.
     Value tests: `present` (there, and neither null nor empty), `equals`, `in`, `matches` (RE2, the whole text),
     `words` (a text, or one text of a list, that holds one of these words), `verbs` (one whose first word it is),
-    `phrases` (a text that holds one of these phrases). Several tests in one condition must all hold. A token `*` of a
-    pointer stands for every member.
+    `phrases` (a text that holds one of these phrases), `unseen` (a text of which `matches` sees the beginning only).
+    Several tests in one condition must all hold. A token `*` of a pointer stands for every member.
     """
 
     all: tuple[Condition, ...] = ()
@@ -79,6 +79,7 @@ class Condition(_Strict, frozen=True, rename={"not_": "not", "in_": "in"}):
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
     verbs: tuple[str, ...] = ()
+    unseen: Literal[True] | None = None
 
 
 class RuleTest(_Strict, frozen=True):

@@ -87,5 +87,5 @@ def _in_schema(tokens: tuple[str, ...], condition: Condition) -> frozenset[Need]
 def _root(tokens: tuple[str, ...], condition: Condition) -> frozenset[Need] | None:
     """A value test may hold for null, false and "" of the root itself, and not for what stands inside of nothing."""
     inside = bool(condition.keys) or len(tokens) > 1
-    telling = condition.present or condition.words or condition.verbs or condition.phrases
+    telling = condition.present or condition.words or condition.verbs or condition.phrases or condition.unseen
     return frozenset({("", tokens[0])}) if tokens and (inside or telling) else None

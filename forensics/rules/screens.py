@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from forensics.core.late import late
 from forensics.core.pointers import pointer_tokens
-from forensics.rules.conditions import LOOKED_AT, compile_pattern, is_whole_match, key_words, looked_at
+from forensics.rules.conditions import LOOKED_AT, compile_pattern, is_unseen, is_whole_match, key_words, looked_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,14 +22,18 @@ if TYPE_CHECKING:
 Needed = frozenset[tuple[str, str]]
 """Pairs of a key (as words) and a pattern: a member of that key must match the pattern, for one pair at least."""
 
+NOTHING = r"[^\x00-\x{10FFFF}]"
+"""Matches no text."""
+
 _UNBOUNDED = "\\Q"  # quotes the rest of a pattern, and with it the bracket that would end it in a union
 
 
 def needed_matches(condition: Condition, member: str) -> Needed | None:
     """What must match in the object at the subject's `member` for the condition to hold; None when that isn't known."""
     found = [needed for part in condition.all if (needed := needed_matches(part, member)) is not None]
-    if condition.at is not None and condition.matches is not None and condition.present is not False:
-        own = _own(condition, condition.matches, member)
+    pattern = NOTHING if condition.unseen else condition.matches  # a text that is not seen whole always passes
+    if condition.at is not None and pattern is not None and condition.present is not False:
+        own = _own(condition, pattern, member)
         found += [] if own is None else [own]
     parts = [needed_matches(part, member) for part in condition.any]
     known = [part for part in parts if part is not None]
@@ -78,9 +82,13 @@ class _Needs:
         self._patterns = patterns
 
     def met_among(self, texts: list[str]) -> Iterator[str]:
-        """The texts that match one of them, and all where that can't be told."""
-        asked = texts if len(texts) < _MANY or self._lines is None else self._with_a_line(self._lines, texts)
-        return (text for text in asked if self._union is None or is_whole_match(self._union, text))
+        """The texts that match one of them, and those of which that is not told: what is not seen whole, and all
+        where the patterns are too large for a union.
+        """
+        seen = [text for text in texts if not is_unseen(text)]
+        asked = seen if len(seen) < _MANY or self._lines is None else self._with_a_line(self._lines, seen)
+        yield from (text for text in asked if self._union is None or is_whole_match(self._union, text))
+        yield from (text for text in (texts if len(seen) < len(texts) else ()) if is_unseen(text))
 
     def _with_a_line(self, lines: Pattern, texts: list[str]) -> Iterator[str]:
         """The texts of which a line, or several, match as a whole: found by looking through all of them as one text."""

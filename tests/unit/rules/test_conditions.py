@@ -11,7 +11,15 @@ from forensics.rules.model import Condition
 SUBJECT: dict[str, object] = {
     "tool": "files.read",
     "server": "disk",
-    "arguments": {"mode": "read", "outputPath": "a", "n": 1, "list": [{"k": "v"}], "a/b": {"~": 2}, "none": None},
+    "arguments": {
+        "mode": "read",
+        "outputPath": "a",
+        "n": 1,
+        "list": [{"k": "v"}],
+        "a/b": {"~": 2},
+        "none": None,
+        "long": "a" * 65_537,
+    },
 }
 
 
@@ -37,6 +45,12 @@ SUBJECT: dict[str, object] = {
         (Condition(at="/arguments", keys=("output_path",)), True),
         (Condition(at="/arguments", keys=("output_path",), equals="b"), False),
         (Condition(at="/arguments/list/*/k", equals="v"), True),
+        (Condition(at="/arguments/long", unseen=True), True),
+        (Condition(at="/arguments/long", unseen=True, matches="a+"), True),
+        (Condition(at="/arguments/long", unseen=True, matches="b+"), False),
+        (Condition(at="/arguments/mode", unseen=True), False),
+        (Condition(at="/arguments/n", unseen=True), False),
+        (Condition(at="/arguments/missing", unseen=True), False),
         (Condition(at="/arguments/*", equals="a"), True),
         (Condition(at="/tool", words=("read",)), True),
         (Condition(at="/tool", verbs=("read",)), False),

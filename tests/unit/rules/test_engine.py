@@ -190,6 +190,41 @@ def test_free_text_is_a_veto_that_a_proof_answers() -> None:
     assert {piece.rule for piece in vetoes} <= RULES.answered_by_proof
 
 
+LONG = 70_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule"),
+    [
+        ({"url": "https://example.org/?q=" + "a" * LONG + "&action=delete"}, "http.call.acting-link"),
+        ({"url": "https://example.org/" + "a" * LONG}, "http.call.acting-link"),
+        ({"url": "https://example.org/" + "\u00e9" * (LONG // 2)}, "http.call.acting-link"),
+        ({"endpoint": "/" + "a" * LONG}, "http.call.acting-link"),
+        ({"command": "a" * LONG + ";rm"}, "call.free-text"),
+        ({"query": "SELECT " + "a," * LONG + "b FROM c"}, "call.free-text"),
+        ({"query": "-- " + "a" * LONG + "\ndrop table c"}, "call.free-text"),
+        ({"query": "{ " + "a " * LONG + "} mutation { b }"}, "call.free-text"),
+        ({"action": " _" * LONG + "delete"}, "call.operation"),
+    ],
+)
+def test_a_text_that_is_not_seen_whole_is_not_cleared(arguments: dict[str, object], rule: str) -> None:
+    assert rule in [piece.rule for piece in RULES.call_evidence(ToolFacts("x"), arguments, NOBODY)]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"url": "https://example.org/" + "a" * 60_000},
+        {"url": "data:image/png;base64," + "A" * LONG},
+        {"text": "A long story. " * 10_000},
+        {"query": "who wrote " + "very " * LONG + "long questions"},
+        {"content": "https://example.org/" + "a" * LONG},
+    ],
+)
+def test_a_long_text_of_another_kind_says_nothing(arguments: dict[str, object]) -> None:
+    assert RULES.call_evidence(ToolFacts("x"), arguments, NOBODY) == ()
+
+
 def test_an_output_schema_that_says_new_is_a_handle() -> None:
     facts = ToolFacts("x", output_schema={"properties": {"id": {"description": "ID of the created page."}}})
     assert {piece.result for piece in RULES.tool_evidence(facts, NOBODY)} == {Stability.HANDLE}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forensics.rules.model import Condition
-from forensics.rules.screens import Needed, Screen, needed_matches
+from forensics.rules.screens import NOTHING, Needed, Screen, needed_matches
 
 A, B = Condition(at="/arguments", keys=("a",), matches="x+"), Condition(at="/arguments/b", matches="y|z")
 
@@ -29,6 +29,7 @@ A, B = Condition(at="/arguments", keys=("a",), matches="x+"), Condition(at="/arg
         (Condition(at="/arguments", matches="x"), None),
         (Condition(at="/result/a", matches="x"), None),
         (Condition(at="/arguments/a", matches="\\Qx"), None),
+        (Condition(at="/arguments/a", matches="x", unseen=True), {("a", NOTHING)}),
     ],
 )
 def test_what_a_condition_needs(condition: Condition, expected: set[tuple[str, str]] | None) -> None:
@@ -39,6 +40,13 @@ def test_a_text_passes_by_the_patterns_of_its_own_member() -> None:
     screen = Screen(("a", "b", "c"), Needed({("a", "x+"), ("b", "y|z"), ("b", "(?i)w")}))
     told = [("xx", "", ""), ("", "W", ""), ("y", "X", "xx"), (["xx"], None, 1), ("", "z", "")]
     assert screen.passing(dict(zip("abc", zip(*told, strict=True), strict=True))) == [0, 1, 4]
+
+
+@pytest.mark.parametrize("others", [0, 40])
+def test_a_text_that_is_not_seen_whole_always_passes(others: int) -> None:
+    screen = Screen(("a",), Needed({("a", NOTHING), ("a", "x+")}))
+    texts = ["y" * 70_000, "\u00e9" * 40_000, "y" * 65_536, "xx", "", *["y"] * others]
+    assert screen.passing({"a": texts}) == [0, 1, 3]
 
 
 PATTERNS = (
