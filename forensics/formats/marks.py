@@ -68,6 +68,7 @@ MARKS: dict[str, frozenset[str]] = {
     "openhands": frozenset({"action", "observation", "history"}),
     "opencode": frozenset({"info", "messages", "part", "properties", "sessionID", "messageID"}),
     "google-adk": frozenset({"events"}),
+    "weave": frozenset({"op_name", "calls", "batch", "call", "req"}),
     "google-adk-eval": frozenset({"eval_set_id", "query", "data"}),
     "anthropic-managed-agents": frozenset({"processed_at", "environment_id", "events", "data"}),
     "crewai": frozenset({"event_data", "events", "source_fingerprint", "uri"}),
