@@ -71,6 +71,9 @@ MARKS: dict[str, frozenset[str]] = {
     "weave": frozenset({"op_name", "calls", "batch", "call", "req"}),
     "google-adk-eval": frozenset({"eval_set_id", "query", "data"}),
     "anthropic-managed-agents": frozenset({"processed_at", "environment_id", "events", "data"}),
+    "autogen": frozenset(
+        {"source", "mode", "stop_reason", "agent_states", "llm_context", "message_thread", "inner_team_state"}
+    ),
     "crewai": frozenset({"event_data", "events", "source_fingerprint", "uri"}),
 }
 """By format; a database has none. One that is not here (its name may stand further down) is always asked."""

@@ -25,6 +25,7 @@ SHIPPED: dict[str, str] = {
     "anthropic-managed-agents": "forensics.formats.managed_agents",
     "anthropic-messages": "forensics.formats.message_lists:ANTHROPIC_MESSAGES",
     "atif": "forensics.formats.atif",
+    "autogen": "forensics.formats.autogen",
     "claude-code": "forensics.formats.claude_code",
     "cline": "forensics.formats.cline",
     "codex-cli": "forensics.formats.codex_cli",
