@@ -67,6 +67,7 @@ MARKS: dict[str, frozenset[str]] = {
     "gemini-cli": frozenset({"projectHash", "type"}),
     "openhands": frozenset({"action", "observation", "history"}),
     "opencode": frozenset({"info", "messages", "part", "properties", "sessionID", "messageID"}),
+    "gemini-responses": frozenset({"response"}),
     "google-adk": frozenset({"events"}),
     "weave": frozenset({"op_name", "calls", "batch", "call", "req"}),
     "google-adk-eval": frozenset({"eval_set_id", "query", "data"}),

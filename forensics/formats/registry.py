@@ -36,6 +36,7 @@ SHIPPED: dict[str, str] = {
     "fastaiagent-json": "forensics.formats.fastaiagent_json",
     "gemini": "forensics.formats.message_lists:GEMINI",
     "gemini-cli": "forensics.formats.gemini_cli",
+    "gemini-responses": "forensics.formats.gemini_responses",
     "google-adk": "forensics.formats.adk_session",
     "google-adk-eval": "forensics.formats.adk_eval",
     "inspect": "forensics.formats.inspect_ai",

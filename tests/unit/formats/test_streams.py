@@ -93,6 +93,12 @@ def test_openai_responses_takes_the_last_event_or_what_was_done() -> None:
     assert (cut.body, len(cut.doubts)) == ({"id": "r", "output": [item]}, 1)
 
 
+@pytest.mark.parametrize(("parts", "told"), [(1.5, [1.5]), ("x", ["x"]), ({"text": "x"}, [{"text": "x"}]), (None, [])])
+def test_parts_of_gemini_that_are_no_list_are_kept_as_they_stand(parts: Any, told: list[Any]) -> None:
+    found = read_pieces([{"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}])
+    assert found.body["candidates"][0]["content"]["parts"] == told
+
+
 def test_gemini_as_events_and_as_a_list() -> None:
     def piece(part: Fields, **more: Any) -> Fields:
         return {"candidates": [{"content": {"role": "model", "parts": [part]}, **more}]}

@@ -296,8 +296,8 @@ def _join_gemini(pieces: list[Body]) -> _Joined:
     for piece in pieces:
         body.update({name: value for name, value in piece.items() if name != "candidates"})
         for one in _dicts(piece.get("candidates"))[:1]:
-            content = _dict(one.get("content"))
-            parts.extend(content.get("parts") or [])
+            told = _dict(one.get("content")).get("parts")
+            parts.extend(told if isinstance(told, list) else [] if told is None else [told])
             candidate.update({name: value for name, value in one.items() if value is not None})
     body["candidates"] = [{**candidate, "content": {"role": "model", "parts": parts}}]
     return body, bool(candidate.get("finishReason"))
