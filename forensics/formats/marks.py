@@ -41,6 +41,7 @@ MARKS: dict[str, frozenset[str]] = {
     "copilot-cli": frozenset({"data"}),
     "openai-agents-traces": frozenset({"object", "data"}),
     "openai-agents-runstate": frozenset({"$schemaVersion"}),
+    "vscode-chat": frozenset({"requests", "v", "k"}),
     "vcr-cassette": frozenset({"interactions", "http_interactions", "log"}),
     "mcp-jsonrpc": frozenset(
         {"jsonrpc", "method", "tools", "inputSchema", "messages", "history", "log", "entries", *_RPC_BODIES}

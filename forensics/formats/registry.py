@@ -64,6 +64,7 @@ SHIPPED: dict[str, str] = {
     "temporal": "forensics.formats.temporal",
     "toolbench": "forensics.formats.toolbench",
     "vcr-cassette": "forensics.formats.vcr_cassette",
+    "vscode-chat": "forensics.formats.vscode_chat",
     "weave": "forensics.formats.weave_calls",
 }
 """Where the reader of each format is. The `readers` contract, README and the reference are compared with this list."""
