@@ -73,6 +73,7 @@ MARKS: dict[str, frozenset[str]] = {
     "weave": frozenset({"op_name", "calls", "batch", "call", "req"}),
     "google-adk-eval": frozenset({"eval_set_id", "query", "data"}),
     "anthropic-managed-agents": frozenset({"processed_at", "environment_id", "events", "data"}),
+    "ag2-chat": frozenset({"history", "chat_history", "tool_responses"}),
     "autogen": frozenset(
         {"source", "mode", "stop_reason", "agent_states", "llm_context", "message_thread", "inner_team_state"}
     ),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from forensics.formats.shared.source import Source
 
 SHIPPED: dict[str, str] = {
+    "ag2-chat": "forensics.formats.ag2_chat",
     "agentdojo": "forensics.formats.agentdojo",
     "anthropic-managed-agents": "forensics.formats.managed_agents",
     "anthropic-messages": "forensics.formats.message_lists:ANTHROPIC_MESSAGES",
