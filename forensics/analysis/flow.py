@@ -135,10 +135,7 @@ class _Flow:
 
     def _uses(self, text: Text, runs: Runs) -> None:
         """The values that a text names: by its own runs, and by what is encoded in it."""
-        found: dict[int, str] = {}
-        for run in runs:
-            for index, written in self.minted.named(run, text):
-                found.setdefault(index, written)
+        found = self.minted.named(runs, text)
         if text.kind == _CALL:
             self._promote(text, runs, found)
         if text.row in self.runs.encoded:
@@ -163,10 +160,9 @@ class _Flow:
             return
         for how, said in decodings(text.plain, self.runs.runs_of(text.plain)):
             decoded = text.saying(said)
-            for run in filter(watched.__contains__, all_runs(said)):
-                for index, written in self.minted.named(run, decoded):
-                    if written != BARE:
-                        found.setdefault(index, how)
+            named = self.minted.named(filter(watched.__contains__, all_runs(said)), decoded)
+            for index in [index for index, written in named.items() if written != BARE]:
+                found.setdefault(index, how)
 
     def _use(self, text: Text, number: int, written: str) -> None:
         value, kind = self.minting.handles.value(number)

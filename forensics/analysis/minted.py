@@ -15,7 +15,7 @@ import msgspec
 
 from forensics.analysis.bare import bare
 from forensics.analysis.related_runs import LONGEST_HOLDER
-from forensics.analysis.runs import Runs
+from forensics.analysis.runs import Runs, places_of
 from forensics.core.handles import BARE
 
 if TYPE_CHECKING:
@@ -141,27 +141,37 @@ class Minted:
                 plainly.setdefault((row, index[at]), _BEST_FIRST[self._rank[at]])
         return NamedIn(plainly, others)
 
-    def named(self, run: bytes, text: Text) -> list[Naming]:
-        """The values that a run of this text names, as well as any is written."""
+    def named(self, runs: Iterable[bytes], text: Text) -> dict[int, str]:
+        """The values that these runs of a text name by their index, each with how it is written there."""
+        found: dict[int, str] = {}
+        around: dict[bytes, _Around] = {}
+        for run in dict.fromkeys(runs):
+            for index, written in self._named_by(run, text.row):
+                found.setdefault(index, written)
+            if run in self._around:
+                around[run.lower()] = self._around[run]
+        for index, written in self._standing_around(around, text) if around else ():
+            found.setdefault(index, written)
+        return found
+
+    def _named_by(self, run: bytes, row: int) -> list[Naming]:
+        """The values that a run of a row names, as well as any is written."""
         at = self.watched.get(run, _NONE)
         best, found = len(_BEST_FIRST), list[int]()
         while at != _NONE:
             index, rank = self._index[at], self._rank[at]
-            if rank <= best and self.known[index] < text.row:
+            if rank <= best and self.known[index] < row:
                 found = [*found, index] if rank == best else [index]
                 best = rank
             at = self._before[at]
-        names = [(index, _BEST_FIRST[best]) for index in found]
-        if run in self._around:
-            names += self._standing_around(self._around[run], text)
-        return names
+        return [(index, _BEST_FIRST[best]) for index in found]
 
-    def _standing_around(self, around: _Around, text: Text) -> Iterator[Naming]:
-        """The values that stand around an anchor in a text."""
+    def _standing_around(self, by_anchor: dict[bytes, _Around], text: Text) -> Iterator[Naming]:
+        """The values that stand around their anchors in a text."""
         known, row, plain = self.known, text.row, text.plain
         folded = plain.lower()
-        at = folded.find(around.anchor)
-        while at >= 0:
+        for at, anchor in places_of(by_anchor, folded):
+            around = by_anchor[anchor]
             for before, length in around.shapes:
                 start = max(at - before, 0)
                 index = around.exact.get(plain[start : start + length])
@@ -171,4 +181,3 @@ class Minted:
                 index = around.folded.get(folded[start : start + length])
                 if index is not None and known[index] < row:
                     yield index, "case"
-            at = folded.find(around.anchor, at + len(around.anchor))

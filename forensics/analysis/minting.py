@@ -122,10 +122,12 @@ class Minting:
         rows, values, _, anchors, pointers, items = astuple(brought)
         numbers = self.handles.add_all(values, kinds, calls, rows, pointers, items)
         self.minted.known.extend(rows)
-        live = self._runs.live
+        live, may_come_back = self._runs.live, self._runs.may_come_back
         watched = [anchor in live or len(anchor) != len(value) for anchor, value in zip(anchors, values, strict=True)]
         for number, value, anchor, row in compress(zip(numbers, values, anchors, rows, strict=True), watched):
-            self.minted.add(number, encoded(value), anchor, row)
+            text = encoded(value)
+            if text == anchor or may_come_back(text, anchor):
+                self.minted.add(number, text, anchor, row)
 
     def _let_wait(self, brought: Brought, waiting: list[Pending]) -> None:
         for row, value, _, anchor, pointer, number in zip(*astuple(brought), strict=True):

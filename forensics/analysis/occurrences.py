@@ -77,8 +77,8 @@ class Occurrences:
         self.times = WrittenTimes(self._all)
         distinct, related = self._all.distinct()
         self.encoded = self._encoded(trace, distinct)
-        blocks = (*distinct, b" ".join(chain.from_iterable(self.encoded.values())))
-        add_related(related, blocks, self._asked(trace))
+        self._decoded = set(chain.from_iterable(self.encoded.values()))
+        add_related(related, (*distinct, b" ".join(chain.from_iterable(self.encoded.values()))), self._asked(trace))
         self._steps = len(trace)
         self._held = [_only(related, block) for block in self._all.blocks]
         self.first, last = self._first_and_last()
@@ -106,6 +106,11 @@ class Occurrences:
     def stands_after(self, run: bytes, row: int) -> bool:
         """Whether a run stands in a later row, or in what one of them encodes."""
         return self._later.get(run, self.first.get(run, -1)) > row
+
+    def may_come_back(self, value: bytes, anchor: bytes) -> bool:
+        """Whether a value of several runs may stand a second time, in some row or in what one encodes."""
+        known = anchor in self._decoded or anchor.lower() in self.other_case
+        return known or not self.times.stands_once(self.runs_of(value))
 
     def _encoded(self, trace: Trace, distinct: Iterable[bytes]) -> dict[int, Runs]:
         """By row, the runs of what arguments and model texts say once it is decoded."""

@@ -14,7 +14,7 @@ from forensics.core.jsonvalue import text_of
 from forensics.core.late import late
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from forensics.core.trace import Payload
 
@@ -32,6 +32,7 @@ END = b"\n"
 """The end of a line, where the runs of rows are told as lines of text."""
 _APART = bytes(b if b in _WORD or b in END else ord(" ") for b in range(256))
 _DIGIT = late(b"[0-9]")
+_FEW = 8  # runs that are searched for in a text one by one
 
 Runs = list[bytes]
 
@@ -66,6 +67,20 @@ def runs_of_each(texts: Sequence[bytes], *, with_digit: bool) -> list[Runs]:
         lines = [text.translate(_APART) for text in texts]
     each = map(bytes.split, lines)
     return [list(filter(_DIGIT.search, runs)) for runs in each] if with_digit else list(each)
+
+
+def places_of(wanted: Collection[bytes], text: bytes) -> Iterator[tuple[int, bytes]]:
+    """Where some runs stand in a text: few are searched for, of many each run of the text is asked about."""
+    if len(wanted) > _FEW:
+        yield from ((match.start(), run) for match in _RUN.finditer(text) if (run := match[0]) in wanted)
+        return
+    for run in wanted:
+        at = text.find(run)
+        while at >= 0:
+            end = at + len(run)
+            if (at == 0 or text[at - 1] not in _WORD) and (end == len(text) or text[end] not in _WORD):
+                yield at, run
+            at = text.find(run, end)
 
 
 def plain_bytes(payload: Payload | bytes) -> bytes:

@@ -9,11 +9,13 @@ from forensics.core.jsonvalue import value_of
 from forensics.core.leaves import Leaf, leaves_of, pointer_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from forensics.core.payloads import Payloads
 
 _NOWHERE, _OPENS = -1, -2
+_SEARCHES = 4  # of the scalars of one text; then they are looked up
+_SOUGHT = (str, int)
 UNREAD = object()
 """Instead of a value: it is not known yet."""
 
@@ -21,7 +23,7 @@ UNREAD = object()
 class Text:
     """The payload of a row, with the kind of its step (a number of StepKind); `value` where it is known already."""
 
-    __slots__ = ("_leaves", "_payloads", "_plain", "_value", "kind", "row")
+    __slots__ = ("_first", "_leaves", "_payloads", "_plain", "_searches", "_value", "kind", "row")
 
     def __init__(self, row: int, kind: int, payloads: Payloads, value: Any = UNREAD) -> None:
         self.row = row
@@ -30,6 +32,8 @@ class Text:
         self._plain: bytes | None = None
         self._value = value
         self._leaves: list[Leaf] | None = None
+        self._first: dict[str, int] | None = None
+        self._searches = 0
 
     @property
     def plain(self) -> bytes:
@@ -64,12 +68,29 @@ class Text:
         the way here. A leaf that is the value comes before one that holds it.
         """
         value = self.value
-        if type(value) is dict:
+        self._searches += 1
+        if type(value) is dict and self._searches <= _SEARCHES:
             at, item = _find(value.values(), wanted)
             if at != _OPENS:
                 return None if at < 0 else pointer_of("", list(value)[at]), _differs(item, is_number=is_number)
-        at, item = _find([leaf[3] for leaf in self.leaves], wanted)
+        at, item = self._leaf_that_is(wanted)
         return None if at < 0 else pointer_of(*self.leaves[at][:2]), _differs(item, is_number=is_number)
+
+    def _leaf_that_is(self, wanted: str) -> tuple[int, object]:
+        """Which leaf is a value, as `_find` tells it. Where many values are asked for, each leaf is looked at once."""
+        at = _NOWHERE
+        if self._searches > _SEARCHES:
+            if self._first is None:
+                self._first = _first_of_each(self.leaves)
+            at = self._first.get(wanted, _NOWHERE)
+        return _find([leaf[3] for leaf in self.leaves], wanted) if at < 0 else (at, self.leaves[at][3])
+
+
+def _first_of_each(leaves: Sequence[Leaf]) -> dict[str, int]:
+    """The place of the first leaf that is a value, for each text and each whole number among them."""
+    items = [leaf[3] for leaf in leaves]
+    held = [(item if type(item) is str else str(item), at) for at, item in enumerate(items) if type(item) in _SOUGHT]
+    return dict(reversed(held))
 
 
 def _find(items: Iterable[object], wanted: str) -> tuple[int, object]:

@@ -29,6 +29,7 @@ _DIGITS = bytes(ord("0") if byte in b"0123456789" else byte for byte in range(25
 _DATE = b"0000-00-00"
 _SLOTS = 8  # of the sketch for each time
 _MANY = 2
+_FEWEST_RUNS = 2  # of a time that is told: its day and a number
 
 
 def holds_time(line: bytes) -> bool:
@@ -57,11 +58,13 @@ class WrittenTimes:
     def __init__(self, blocks: RunBlocks) -> None:
         self._first: dict[bytes, int] = {}
         spans = [_spans(block.text) for block in blocks.blocks]
-        sketch = _Sketch(chain.from_iterable(hashes for _, _, hashes in spans), sum(len(one[0]) for one in spans))
+        self._sketch = sketch = _Sketch(
+            chain.from_iterable(hashes for _, _, hashes in spans), sum(len(one[0]) for one in spans)
+        )
         for block, (begins, ends, hashes) in zip(blocks.blocks, spans, strict=True):
             line = at = 0
             for begin, end, number in zip(begins, ends, hashes, strict=True):
-                if number in sketch:
+                if sketch.count(number) == _MANY:
                     line, at = line + block.text.count(END, at, begin), begin
                     self._first.setdefault(block.text[begin:end], block.rows[line])
 
@@ -69,6 +72,16 @@ class WrittenTimes:
         """Whether these are the runs of a time that no earlier row holds."""
         time = b" ".join(runs)
         return len(runs) > 1 and _TIME.fullmatch(time) is not None and self._first.get(time, row) >= row
+
+    def stands_once(self, runs: Runs) -> bool:
+        """Whether these are the runs of a time with a `Z` that stands nowhere else, whatever letters follow it there:
+        with such, its numbers would be told as a time without their end.
+        """
+        time = b" ".join(runs)
+        if len(runs) <= _FEWEST_RUNS or not time.endswith(b"Z") or _TIME.fullmatch(time) is None:
+            return False
+        count = self._sketch.count
+        return count(hash(time)) < _MANY and not count(hash(b" ".join(runs[:-1])))
 
 
 class _Sketch:
@@ -84,8 +97,9 @@ class _Sketch:
             if seen[slot] < _MANY:
                 seen[slot] += 1
 
-    def __contains__(self, number: int) -> bool:
-        return self._seen[number & self._mask] == _MANY
+    def count(self, number: int) -> int:
+        """How often a time of that hash may stand, at most: 0, once, or more often (_MANY)."""
+        return self._seen[number & self._mask]
 
 
 def _spans(text: bytes) -> tuple[array[int], array[int], array[int]]:

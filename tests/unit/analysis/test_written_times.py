@@ -41,6 +41,24 @@ def test_a_time_is_told_by_its_runs_in_a_row(time: str, row: int, *, new: bool) 
     assert is_new(time, row) is new
 
 
+@pytest.mark.parametrize(
+    ("time", "more", "once"),
+    [
+        ("2026-11-13T10:00:01.312Z", b'"none"', True),
+        ("2026-11-13T10:00:01.312Z", b'"2026-11-13T10:00:01.312Z"', False),
+        ("2026-11-13T10:00:01.312Z", b'"2026-11-13T10:00:01.312Zone"', False),  # the value stands there too
+        ("2026-11-13T10:00:01.312Z", b'"2026-11-13T10:00:01.313Z"', True),
+        ("2026-11-13T10:00:02.312Z", b'"none"', False),
+        ("2026-11-13T10:00:01", b'"none"', False),  # more may follow
+        ("2026-11-13 312Z", b'"none"', False),  # a day alone is not told
+        ("pg_8812", b'"none"', False),
+    ],
+)
+def test_a_time_that_stands_once(time: str, more: bytes, *, once: bool) -> None:
+    times = WrittenTimes(RunBlocks([*ROWS, more], with_digit=True))
+    assert times.stands_once(digit_runs(time.encode())) is once
+
+
 def test_blocks_and_their_rows_are_told_apart() -> None:
     filling = b'"' + b"x " * 50_000 + b'"'
     rows = [b'"2026-01-01T00:00:0%d.5Z"' % (n % 10) for n in range(40)]
