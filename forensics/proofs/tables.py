@@ -1,7 +1,6 @@
 """What is on the allow lists? Reads `rules/proofs/*.yaml` as strictly as every rule pack."""
 
-from __future__ import annotations
-
+# Annotations are no text here: msgspec would compile each one when the first file is read, at every start.
 from functools import lru_cache
 from typing import Literal, TypeVar
 

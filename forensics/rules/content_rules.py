@@ -1,7 +1,6 @@
 """Which texts are credentials, personal data, or something that acts? Reads rules/secrets and rules/content."""
 
-from __future__ import annotations
-
+# Annotations are no text here: msgspec would compile each one when the first file is read, at every start.
 from functools import lru_cache
 from typing import Any, Literal, TypeVar
 

@@ -4,9 +4,9 @@ The fast path is `msgspec.convert`. Only a document that fails it is validated a
 the same types, which names every fault with its position instead of the first one.
 """
 
-from __future__ import annotations
-
+# Annotations are no text here: msgspec would compile each one when the first file is read, at every start.
 import datetime
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -16,8 +16,6 @@ from forensics.core.late import late
 from forensics.rules.yaml_strict import Path, Position, StrictYaml, rule_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from jsonschema import ValidationError
 
 PACK_SCHEMA = "forensics/rules/v1"
@@ -65,9 +63,9 @@ class Condition(_Strict, frozen=True, rename={"not_": "not", "in_": "in"}):
     Several tests in one condition must all hold. A token `*` of a pointer stands for every member.
     """
 
-    all: tuple[Condition, ...] = ()
-    any: tuple[Condition, ...] = ()
-    not_: Condition | None = None
+    all: "tuple[Condition, ...]" = ()
+    any: "tuple[Condition, ...]" = ()
+    not_: "Condition | None" = None
     tool: str | None = None
     server: str | None = None
     at: str | tuple[str, ...] | None = None
@@ -261,14 +259,14 @@ def _schema_faults(document: StrictYaml, kind: type[Document]) -> Iterator[tuple
         yield document.position(_offender(path, cause)), f"{_pointer(path)}: {cause.message}"
 
 
-def _deepest(error: ValidationError) -> ValidationError:
+def _deepest(error: "ValidationError") -> "ValidationError":
     """Of an `anyOf` failure, the branch that got furthest: the one that the author meant."""
     while error.context:
         error = max(error.context, key=lambda inner: (len(inner.absolute_path), inner.validator != "type"))
     return error
 
 
-def _offender(path: Path, error: ValidationError) -> Path:
+def _offender(path: Path, error: "ValidationError") -> Path:
     """The unknown key itself rather than the object that holds it."""
     if error.validator != "additionalProperties" or not isinstance(error.schema, dict):
         return path

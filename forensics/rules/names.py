@@ -7,11 +7,12 @@ words are data (rules/words); this module only knows positions.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from forensics.core.late import late
 from forensics.rules.memory import keep
-from forensics.rules.words import Hit, Lexicon, hit, split_words, third_person
+from forensics.rules.words import Hit, Lexicon, hit, phrase_pattern, split_words, third_person
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +43,6 @@ class NameReader:
         self._fillers = lexicon.words("filler")
         self._joiners = lexicon.words("joiner")
         self._results = lexicon.phrases("names_result")
-        self._third = frozenset(map(third_person, (*self._write, *self._acts)))
         self._knows_numbers = lexicon.holds(_NUMBER)
         self._known: dict[str, tuple[Hit, ...]] = {}
 
@@ -70,7 +70,8 @@ class NameReader:
         return (*vetoes, *results) if vetoes or not legible else (*self._reading(words), *results)
 
     def _result_hits(self, text: str) -> tuple[Hit, ...]:
-        found = ((rule, pattern.search(text)) for pattern, rule in self._results)
+        near = (rule for rule in self._results if any(phrase in text for phrase in rule.words))
+        found = ((rule, phrase_pattern(rule.words).search(text)) for rule in near)
         return tuple(hit(rule, match.group()) for rule, match in found if match is not None)
 
     def _space_vetoes(self, words: tuple[str, ...], *, asked: bool) -> Iterator[Hit]:
@@ -127,6 +128,11 @@ class NameReader:
         if words and words[-1] in self._nouns:
             return (hit(self._nouns[words[-1]], words[-1]),)
         return self._plural(words[-1]) if words else ()
+
+    @cached_property
+    def _third(self) -> frozenset[str]:
+        """The verbs that write, in the third person."""
+        return frozenset(map(third_person, (*self._write, *self._acts)))
 
     def _plural(self, word: str) -> tuple[Hit, ...]:
         """A bare plural; a verb in the third person is none, nor is a word such as `status`, `access` or `analysis`."""

@@ -13,9 +13,12 @@ from forensics.rules.conditions import key_words
 from forensics.rules.words import letter_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from typing import TypeAlias
 
     from forensics.rules.model import Condition
+
+    _NeedsAt: TypeAlias = Callable[[tuple[str, ...], Condition], "frozenset[Need] | None"]
 
 SCHEMAS = ("input_schema", "output_schema")
 
@@ -31,8 +34,21 @@ _RANK_OF_SCHEMA = 2
 
 def needs(condition: Condition) -> frozenset[Need] | None:
     """Needs of which one must be met for the condition to hold; None when that can't be told."""
-    found = [_own(condition), _of_any(condition), *map(needs, condition.all)]
-    return min((one for one in found if one is not None), key=_breadth, default=None)
+    return _needs(condition, _at)
+
+
+def needed_roots(condition: Condition) -> frozenset[str] | None:
+    """Members of the subject of which one must be there, and not be empty, for the condition to hold; None when that
+    can't be told. Less than what it needs, and told without a look at words and keys.
+    """
+    found = _needs(condition, _root)
+    return None if found is None else frozenset([root for _, root in found])
+
+
+def _needs(condition: Condition, at: _NeedsAt) -> frozenset[Need] | None:
+    found = [_own(condition, at), _of_any(condition, at), *(_needs(part, at) for part in condition.all)]
+    known = [one for one in found if one is not None]
+    return min(known, key=_breadth) if len(known) > 1 else known[0] if known else None
 
 
 def _breadth(several: frozenset[Need]) -> tuple[int, int]:
@@ -40,15 +56,16 @@ def _breadth(several: frozenset[Need]) -> tuple[int, int]:
     return max((_RANKS.get(place, _RANK_OF_SCHEMA) for place, _ in several), default=0), len(several)
 
 
-def _of_any(condition: Condition) -> frozenset[Need] | None:
-    return _united(map(needs, condition.any)) if condition.any else None
+def _of_any(condition: Condition, at: _NeedsAt) -> frozenset[Need] | None:
+    return _united(_needs(part, at) for part in condition.any) if condition.any else None
 
 
-def _own(condition: Condition) -> frozenset[Need] | None:
+def _own(condition: Condition, at: _NeedsAt) -> frozenset[Need] | None:
     if condition.at is None or condition.present is False:
         return None
-    pointers = (condition.at,) if isinstance(condition.at, str) else condition.at
-    return _united(_at(pointer_tokens(pointer), condition) for pointer in pointers)
+    if isinstance(condition.at, str):
+        return at(pointer_tokens(condition.at), condition)
+    return _united(at(pointer_tokens(pointer), condition) for pointer in condition.at)
 
 
 def _united(parts: Iterable[frozenset[Need] | None]) -> frozenset[Need] | None:

@@ -22,6 +22,7 @@ FOLDERS = ("content", "handles", "policies", "proofs", "secrets", "tools", "word
 """Folders whose files are read by an ordinary command."""
 
 
+@lru_cache(maxsize=1)
 def shipped_folder() -> Traversable:
     """The folder of the shipped packs: inside an installed wheel, or beside the package in a checkout."""
     package = Path(__file__).resolve().parents[1]

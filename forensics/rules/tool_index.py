@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from forensics.core.late import Made
 from forensics.core.pointers import pointer_tokens
 from forensics.rules.conditions import key_words, predicates
 from forensics.rules.memory import keep
-from forensics.rules.needs import needs
+from forensics.rules.needs import needed_roots, needs
 from forensics.rules.words import letter_runs, lowered, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from forensics.core.late import Made
     from forensics.rules.conditions import Predicate
     from forensics.rules.members import Holding
     from forensics.rules.model import Condition
@@ -36,10 +36,10 @@ class ToolIndex:
         holds = predicates(conditions)
         declaring = {i for i, roots in enumerate(seen) if roots <= frozenset(_DECLARED)}
         shaping = {i for i, roots in enumerate(seen) if roots == {"input_schema"}}
-        self._declaring = _Filed({i: conditions[i] for i in sorted(declaring)}, holds)
-        self._shaping = _Filed({i: conditions[i] for i in sorted(shaping)}, holds)
+        self._declaring = _Rules({i: conditions[i] for i in sorted(declaring)}, holds)
+        self._shaping = _Rules({i: conditions[i] for i in sorted(shaping)}, holds)
         others = {i: one for i, one in enumerate(conditions) if i not in declaring | shaping}
-        self._other = _Filed(others, holds)
+        self._other = _Rules(others, holds)
         self._declared: dict[tuple[object, ...], Holding] = {}
         self._shaped: dict[bytes, Holding] = {}
 
@@ -73,11 +73,34 @@ class ToolIndex:
         return answer
 
 
+class _Rules:
+    """Some rules by their number. They are filed once for each set of members that tools have: the audit of a log, of
+    whose tools the names are all that is known, asks nothing about the rules that look at a schema.
+    """
+
+    def __init__(self, rules: Mapping[int, Condition], holds: Made[int, Predicate]) -> None:
+        self._rules = rules
+        self._holds = holds
+        self._needed = {number: needed_roots(condition) for number, condition in rules.items()}
+        self._roots = frozenset[str]().union(*(roots for roots in self._needed.values() if roots is not None))
+        self._filed: Made[frozenset[str], _Filed] = Made(self._file)
+
+    def holding(self, subject: Mapping[str, Any]) -> Holding:
+        """The rules that hold, in no order."""
+        there = frozenset([root for root in self._roots if subject.get(root)])
+        holds = self._holds
+        return tuple([number for number in self._filed[there].asked(subject) if holds[number](subject)])
+
+    def _file(self, there: frozenset[str]) -> _Filed:
+        """The rules that may hold for a tool that has these members."""
+        may_hold = (number for number, roots in self._needed.items() if roots is None or not roots.isdisjoint(there))
+        return _Filed({number: self._rules[number] for number in may_hold})
+
+
 class _Filed:
     """Rules by their number, filed by what they need."""
 
-    def __init__(self, rules: Mapping[int, Condition], holds: Made[int, Predicate]) -> None:
-        self._holds = holds
+    def __init__(self, rules: Mapping[int, Condition]) -> None:
         self._always: list[int] = []
         by_need: dict[str, dict[str, list[int]]] = {}
         for number, condition in rules.items():
@@ -89,15 +112,15 @@ class _Filed:
         places = [(*place.partition("/")[::2], by_what) for place, by_what in by_need.items()]
         self._needed = [(root, inner, frozenset(by_what), by_what) for root, inner, by_what in places]
 
-    def holding(self, subject: Mapping[str, Any]) -> Holding:
-        """The rules that hold, in no order."""
+    def asked(self, subject: Mapping[str, Any]) -> set[int]:
+        """The rules of which a need is met, or of which none is known."""
         asked = set(self._always)
         for root, inner, needed, by_what in self._needed:
             value = subject[root] if root else subject
             if value:
                 for what in needed.intersection(_there(root, inner, value)):
                     asked.update(by_what[what])
-        return tuple([number for number in asked if self._holds[number](subject)])
+        return asked
 
 
 def seen_roots(condition: Condition) -> frozenset[str]:

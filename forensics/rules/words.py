@@ -118,10 +118,12 @@ def _doubled(verb: str) -> str:
 
 @lru_cache(maxsize=1024)
 def phrase_pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
-    """A pattern that finds any of these phrases (lower case), not inside a longer word; of none, it finds nothing."""
+    """A pattern that finds any of these phrases (lower case), not inside a longer word; of none, it finds nothing. It
+    is compiled when it is asked.
+    """
     longest_first = sorted(phrases, key=lambda phrase: (-len(phrase), phrase))
     any_of = "|".join(map(re.escape, longest_first)) if phrases else "(?!)"
-    return re.compile(rf"(?<![a-z])(?:{any_of})(?![a-z])")
+    return late(rf"(?<![a-z])(?:{any_of})(?![a-z])")
 
 
 class Lexicon:
@@ -137,14 +139,12 @@ class Lexicon:
         return {word: rule for role in roles for word, rule in self._roles.get(role, {}).items()}
 
     def holds(self, pattern: re.Pattern[str]) -> bool:
-        """Whether any word or phrase of any role has a part that the pattern finds."""
-        return any(pattern.search(word) for by_word in self._roles.values() for word in by_word)
+        """Whether any word of any role has a part that the pattern, which reaches over no end of line, finds."""
+        return pattern.search("\n".join(word for by_word in self._roles.values() for word in by_word)) is not None
 
-    def phrases(self, role: Role) -> tuple[tuple[re.Pattern[str], WordRule], ...]:
-        """One pattern for each rule of a role that lists phrases."""
-        rules = dict.fromkeys(rule.id for rule in self.words(role).values())
-        by_id = {rule.id: rule for rule in self.words(role).values()}
-        return tuple((phrase_pattern(by_id[one].words), by_id[one]) for one in rules)
+    def phrases(self, role: Role) -> tuple[WordRule, ...]:
+        """Each rule of a role that lists phrases."""
+        return tuple({rule.id: rule for rule in self.words(role).values()}.values())
 
 
 class _Phrase(msgspec.Struct, frozen=True):
