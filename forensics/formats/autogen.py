@@ -1,5 +1,5 @@
-"""What did AutoGen's agents do? What a team or an agent said (a result, a list, one message a line), a saved state, or
-the requests that a recorder of its model's client kept.
+"""What did AutoGen's agents do? What a team or an agent said (a result, a list, one message a line), a saved state, the
+requests that a recorder of its model's client kept, or the log of its runtime.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from forensics.core.build import Spot
 from forensics.formats.shared.autogen import chat, words
 from forensics.formats.shared.autogen.chat import Chat
+from forensics.formats.shared.autogen.event_log import EventLog, is_event
 from forensics.formats.shared.autogen.states import held_in, is_state
 from forensics.formats.shared.autogen.words import read_created, read_words
 from forensics.formats.shared.document import find_document, note_cut
@@ -42,9 +43,9 @@ if TYPE_CHECKING:
     from forensics.formats.shared.source import Source
 
 NAME = "autogen"
-ABOUT = "AutoGen (0.4 and later): results and messages of teams, saved states, sessions of its client recorder"
-CARRIES = "calls, arguments, results, errors, thoughts, agents, code that ran, times, tokens"
-LACKS = "prompts (but in a recorder's session), tool schemas; what agents do that act without events"
+ABOUT = "AutoGen (0.4 and later): results and messages of teams, saved states, client recordings, event logs"
+CARRIES = "calls, arguments, results, errors, thoughts, agents, code that ran, tokens; in logs prompts and schemas"
+LACKS = "prompts and tool schemas but in logs, times and failures in these; what agents do that act without events"
 RERUN = "the schemas, the prompts, and what agents did that act without events"
 RECORDS_CALLS = False
 SPANS_ARE_COMPLETE = False
@@ -60,7 +61,8 @@ def sniff(look: Look) -> int:
 
 
 def _is_known(fields: Fields) -> bool:
-    return _is_message(fields) or _is_record(fields) or _is_result(fields) or is_state(fields) or _is_word(fields)
+    says = _is_message(fields) or _is_record(fields) or _is_result(fields) or _is_word(fields)
+    return says or is_state(fields) or is_event(fields)
 
 
 def _is_message(fields: Fields) -> bool:
@@ -124,6 +126,7 @@ class _Log:
         self._chat: Chat | None = None
         self._told: list[bytes] = []
         self._exchanges: Exchanges | None = None
+        self._events: EventLog | None = None
 
     def value(self, value: Payload, spot: Spot, tainted: str | None) -> None:
         """One value of the evidence."""
@@ -140,6 +143,8 @@ class _Log:
         elif _is_word(fields):
             self._told.append(b"")
             self._words(self._running(), "", [read_words(value, "")], spot, tainted)
+        elif is_event(fields) or (self._events is not None and text(fields, "type") and "source" not in fields):
+            self._event(fields, spot, tainted)
         elif text(fields, "source") or text(fields, "type"):
             self._message(value, spot, tainted)
         else:
@@ -149,6 +154,8 @@ class _Log:
         """What can be said only at the end."""
         if self._chat is not None:
             self._chat.close()
+        if self._events is not None:
+            self._events.close()
 
     def _running(self) -> Chat:
         """The run that goes on, or a new one."""
@@ -158,8 +165,15 @@ class _Log:
         return self._chat
 
     def _end(self) -> None:
-        self.close()
+        if self._chat is not None:
+            self._chat.close()
         self._chat, self._told = None, []
+
+    def _event(self, fields: Fields, spot: Spot, tainted: str | None) -> None:
+        self.build.counts.records += 1
+        if self._events is None:
+            self._events = EventLog(self.build.trace("log"), self.build)
+        self._events.event(fields, spot, tainted)
 
     # messages of agents ------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ function calls stand in its words, and beside them as the events of the tools th
 from __future__ import annotations
 
 from functools import partial
+from hashlib import blake2b
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -106,7 +107,7 @@ class _Batch:
         self.latest = Spot(NOWHERE)
         self.expected: tuple[int, Spot] | None = None
         self.written: dict[str, Spot] = {}
-        self.offered: list[tuple[Payload, Spot]] = []
+        self.offered: dict[bytes, tuple[Payload, Spot]] = {}
         self.head: Spot | None = None
         self.asks_elsewhere = False
 
@@ -243,7 +244,7 @@ class _Log:
             self.build.gap("evidence_gap", _WRITTEN, unanswered, trace=batch.name)
         tools, said = present(facts, "tools"), present(facts, "response")
         if begins and tools is not None:
-            batch.offered.append((tools, at))
+            batch.offered.setdefault(blake2b(tools, digest_size=16).digest(), (tools, at))
         if said is not None and writes_a_call(said):
             batch.written[asker] = at
 
@@ -261,7 +262,7 @@ class _Log:
 
     def _tell_offers(self, batch: _Batch) -> None:
         offers = Offers()
-        for tools, at in batch.offered:
+        for tools, at in batch.offered.values():
             offers.note(self.build.trace(batch.name), opened(tools), at)
 
     def _tell_beside(self, batch: _Batch) -> None:

@@ -76,6 +76,7 @@ MARKS: dict[str, frozenset[str]] = {
     "ag2-chat": frozenset({"history", "chat_history", "tool_responses"}),
     "autogen": frozenset(
         {"source", "mode", "stop_reason", "agent_states", "llm_context", "message_thread", "inner_team_state"}
+        | {"agent_id", "sender", "handling_agent"}
     ),
     "crewai": frozenset({"event_data", "events", "source_fingerprint", "uri"}),
 }

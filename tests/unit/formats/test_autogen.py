@@ -253,6 +253,78 @@ def test_an_answer_that_was_streamed_or_is_lost(write: Callable[[Any], Reading])
     assert hiding(write([recorded(WORDS[:2], created("pag", "length"))]))
 
 
+AGENT = "pager_t1/t1"
+SHOWN: list[Fields] = [{"role": "user", "content": "page ida"}]
+OPENAI: Fields = {"id": "c1", "type": "function", "function": {"name": "page", "arguments": '{"to": "ida"}'}}
+AFTER: list[Fields] = [
+    *SHOWN,
+    {"role": "assistant", "content": None, "tool_calls": [OPENAI]},
+    {"role": "tool", "tool_call_id": "c1", "content": "ok"},
+]
+
+
+def event(kind: str, **members: Any) -> Fields:
+    return {"type": kind, "agent_id": AGENT, **members}
+
+
+def requested(messages: list[Fields], said: Fields, **members: Any) -> Fields:
+    body = {
+        "model": "gpt-4o",
+        "choices": [{"index": 0, "message": {"role": "assistant", **said}, "finish_reason": "stop"}],
+    }
+    return event("LLMCall", messages=messages, response=body, prompt_tokens=5, completion_tokens=7, **members)
+
+
+ROUTED: Fields = {"type": "Message", "payload": "{}", "sender": AGENT, "receiver": None, "kind": "MessageKind.DIRECT"}
+PAGED = event("ToolCall", tool_name="page", arguments={"to": "ida"}, result="ok")
+
+
+def test_the_log_of_a_runtime(lines: Callable[[list[Fields]], Reading]) -> None:
+    schema = {"type": "function", "function": {"name": "page", "description": "Page a person.", "parameters": {}}}
+    first = requested(SHOWN, {"content": None, "tool_calls": [OPENAI]}, tools=[schema])
+    reading = lines([ROUTED, first, PAGED, ROUTED, requested(AFTER, {"content": "paged"})])
+    (trace,) = reading.traces
+    assert (reading.evidence.format, trace.id, trace.turns) == ("autogen", "log", 2)
+    assert outcomes(reading) == [("0.0", "page", "ok", "recorded")]
+    (one,) = trace.calls
+    assert (one.recorded_id, one.executed is not None, one.shown is not None) == ("c1", True, True)
+    assert {trace.step(row).agent for row in trace.rows(StepKind.MODEL)} == {"pager"}
+    assert trace.facts["page"].description == "Page a person."
+    assert (reading.counts.input_tokens, hiding(reading)) == (10, [])
+
+
+def test_what_a_log_says_of_a_stream(lines: Callable[[list[Fields]], Reading]) -> None:
+    begun = event("LLMStreamStart", messages=SHOWN)
+    ended = event("LLMStreamEnd", response=created([call()], "function_calls"), prompt_tokens=5, completion_tokens=7)
+    reading = lines([begun, ended, PAGED])
+    assert [(one.tool, one.recorded_id) for one in reading.traces[0].calls] == [("page", "c1")]
+    assert not hiding(reading)
+    assert hiding(lines([begun])) == ["a request whose answer is not in the log"]
+    assert hiding(lines([begun, begun, ended])) == ["a request whose answer is not in the log"]
+    assert hiding(lines([ended])) == ["an answer whose request is not in the log"]
+
+
+LOST: list[tuple[str, list[Fields]]] = [
+    ("messages between agents", [ROUTED]),
+    ("may be a call", [PAGED, event("GadgetCall", tool_name="rm")]),
+    ("answer is not in the log", [event("LLMCall", messages=SHOWN, response={}, prompt_tokens=1)]),
+]
+
+
+@pytest.mark.parametrize(("says", "events"), LOST)
+def test_what_a_log_may_hide_is_a_gap(
+    says: str, events: list[Fields], lines: Callable[[list[Fields]], Reading]
+) -> None:
+    assert any(says in gap for gap in hiding(lines(events)))
+
+
+def test_an_exception_in_an_agent(lines: Callable[[list[Fields]], Reading]) -> None:
+    failed = {"type": "MessageHandlerException", "payload": "{}", "handling_agent": AGENT, "exception": "no one"}
+    reading = lines([requested(SHOWN, {"content": "x"}), failed])
+    (row,) = reading.traces[0].rows(StepKind.ERROR)
+    assert (reading.traces[0].step(row).agent, hiding(reading)) == ("pager", [])
+
+
 @pytest.mark.parametrize("kind", ["BaseState", "TeamState"])
 def test_what_is_no_state_of_a_run(kind: str, write: Callable[[Any], Reading]) -> None:
     with pytest.raises(EvidenceError, match="not recognised"):
