@@ -152,6 +152,7 @@ class _Evals:
         for event in events:
             self.build.counts.records += 1
             conversation.event(event.fields, event.spot, None)
+        conversation.close()
         taint(conversation.builder, tainted, spot)
 
     def _invocations(self, told: Invocations, listed: list[EitherCase], spot: Spot, tainted: str | None) -> None:

@@ -46,4 +46,5 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     for item, spot, tainted in document_values(source, build, document, items_in(fields, "events"), "/events"):
         conversation.event(fields_of(item), spot, tainted)
         build.counts.records += 1
+    conversation.close()
     note_cut(document, build)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forensics.core.build import Spot
+from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import StepKind
-from forensics.formats.shared.fields import Fields, is_true, object_in, present, text
+from forensics.formats.shared.fields import Fields, is_like_calls, is_true, object_in, present, text
 from forensics.formats.shared.messages.telling import Doubts, taint, tell
 from forensics.formats.shared.messages.vocabulary import parse_message
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from forensics.core.trace import Payload
 
 USER = "user"
+_READ = frozenset({"content", "actions"})
 
 
 class Conversation:
@@ -28,6 +30,7 @@ class Conversation:
     def __init__(self, builder: TraceBuilder) -> None:
         self.builder = builder
         self.doubts = Doubts()
+        self.pieces: dict[str, Spot] = {}
 
     def lane(self, author: str) -> Lane:
         """The lane of an agent; of a person, the first one."""
@@ -36,15 +39,26 @@ class Conversation:
 
     def event(self, fields: Fields, spot: Spot, tainted: str | None) -> None:
         """Tell one event; a piece of a stream is repeated by the event that ends it."""
-        if is_true(fields, "partial"):
-            return
-        spot = Spot(spot.place, spot.pointer, nanoseconds(present(fields, "timestamp")))
         author, before = text(fields, "author"), len(self.builder.trace.calls)
+        if is_true(fields, "partial"):
+            self.pieces.setdefault(author, spot)
+            return
+        self.pieces.pop(author, None)
+        spot = Spot(spot.place, spot.pointer, nanoseconds(present(fields, "timestamp")))
         content = present(fields, "content")
         if content is not None:
             self.said(author, content, spot.down("/content"))
         self._beside(fields, spot, author)
+        for name, held in fields.items():
+            if name not in _READ and is_like_calls(held):
+                message = f"what looks like a call in a member that is not read ({one_line(name, 40)})"
+                self.builder.gap("evidence_gap", message, spot.down(f"/{name}"))
         taint(self.builder, tainted, spot, before)
+
+    def close(self) -> None:
+        """Say of which streams only pieces are recorded."""
+        for spot in self.pieces.values():
+            self.builder.gap("evidence_gap", "pieces of a stream, and no event that ends it and says the whole", spot)
 
     def said(self, author: str, content: Payload, spot: Spot) -> None:
         """What a person or an agent said, asked for or was given."""

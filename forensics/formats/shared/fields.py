@@ -168,9 +168,12 @@ def holds_a_call(raw: Payload | bytes, begin: int = 0, end: int = sys.maxsize) -
     return _ENDS_SO.search(data, begin, end) is not None and _ANY_CALL.search(data, begin, end) is not None
 
 
+_OPENING = (b"{", b"[", b" ", b"\t", b"\r", b"\n")
+
+
 def is_like_calls(raw: Payload) -> bool:
     """Whether a value holds what the APIs write for a call, or is or lists what looks like one."""
-    if is_text(raw):
+    if bytes(memoryview(raw)[:1]) not in _OPENING:  # a text, a number: asked of nearly every member
         return False
     listed = items_of(raw) if opens_with(raw, b"[") else [raw]
     return holds_a_call(raw) or any(call_marks(fields_of(one)) for one in listed)

@@ -100,6 +100,23 @@ def test_pieces_of_a_stream_are_told_once(tmp_path: Path) -> None:
     assert read(tmp_path, {"id": "s1", "events": events}).traces[0].turns == 1
 
 
+def test_pieces_of_a_stream_that_no_event_ends_are_a_gap(tmp_path: Path) -> None:
+    events = [event("one", {"text": "sunny"}), event("one", asks("look", q=1), partial=True)]
+    (gap,) = read(tmp_path, {"id": "s1", "events": events}).gaps
+    assert (gap.hides, "pieces of a stream" in gap.message) == (True, True)
+
+
+def test_a_call_in_a_member_of_an_event_that_is_not_read_is_a_gap(tmp_path: Path) -> None:
+    kept = {"name": "look", "args": {"q": 1}}
+    (gap,) = read(tmp_path, {"id": "s1", "events": [event("one", {"text": "sunny"}, pending=[kept])]}).gaps
+    assert (gap.hides, "pending" in gap.message) == (True, True)
+
+
+def test_members_of_a_part_that_are_null_say_nothing(tmp_path: Path) -> None:
+    part = {"text": None, "function_call": None, "function_response": None, "inline_data": None}
+    assert not read(tmp_path, {"id": "s1", "events": [event("one", part)]}).gaps
+
+
 @pytest.mark.parametrize(
     ("name", "calls"),
     [

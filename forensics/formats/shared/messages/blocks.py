@@ -241,7 +241,7 @@ def _read_block(draft: Draft, raw: Payload, pointer: str) -> None:
         return
     else:
         draft.texts.append(draft.keep(raw))
-        if call_marks(fields):
+        if call_marks(name for name, held in fields.items() if held != _NULL):
             draft.doubt(f"a block of a kind that is not known ({one_line(kind, 40)}) looks like a call", pointer)
 
 
