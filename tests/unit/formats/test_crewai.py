@@ -210,6 +210,16 @@ def test_tools_that_ran_side_by_side_are_told_apart_by_what_they_were_given(writ
     assert told == [("c0", "web"), ("c1", "shop")]
 
 
+def test_equal_calls_side_by_side_are_two(write: Callable[[Any], Reading]) -> None:
+    """Nothing says inside what they ran: a tool that is open is not around the next one."""
+    events = [event(n, f"tool_usage_{end}", tool_name="page", tool_args={}, agent_role="") for n, end in SIDE_BY_SIDE]
+    reading = write([event(1, "crew_kickoff_started"), *events, event(9, "crew_kickoff_completed")])
+    assert [call.tool for call in reading.traces[0].calls] == ["page", "page"]
+
+
+SIDE_BY_SIDE = [(2, "started"), (3, "started"), (4, "finished"), (5, "finished")]
+
+
 def test_an_agent_inside_a_tool_is_a_delegate(write: Callable[[Any], Reading]) -> None:
     given = {"task": "page", "coworker": "Pager"}
     begun, ended = ran(4, "delegate_work_to_coworker", given, output="paged")

@@ -54,6 +54,7 @@ class Pairing:
         self._by_event: dict[str, Thing] = {}
         self._open: dict[Mark, list[Thing]] = {}
         self._around: list[Thing] = []
+        self._before_tools: list[Thing] = []
         self._acting: dict[str, list[Thing]] = {}
         self._tools: list[Thing] = []
         self._latest_tool: dict[Mark, Thing] = {}
@@ -85,6 +86,8 @@ class Pairing:
             self._around.append(thing)
         if family == TOOL:
             self._tools.append(thing)
+        elif family not in LEAVES:
+            self._before_tools.append(thing)
         return thing
 
     def end(self, family: str, fields: Fields, at: int, failed: str) -> Thing:
@@ -128,12 +131,14 @@ class Pairing:
         return next((one for one in open_ones if one is not None), None)
 
     def _inside(self, family: str, fields: Fields) -> Thing | None:
-        """What an event happened inside: as it says, else the agent that it names, else what is open."""
+        """What an event happened inside: as it says, else the agent that it names, else what is open. Tools that are
+        open together ran side by side, unless an agent in one of them called the other.
+        """
         named = self._by_event.get(text(fields, "parent_event_id")) if self._ids_tell else None
         if named is not None:
             return named
         acting = _latest(self._acting.get(text(fields, "agent_role"), [])) if family in _OF_AN_AGENT else None
-        return acting or _latest(self._around)
+        return acting or _latest(self._before_tools if family == TOOL else self._around)
 
 
 _OF_AN_AGENT = LEAVES | {TOOL}
