@@ -46,6 +46,7 @@ MARKS: dict[str, frozenset[str]] = {
     "mcp-jsonrpc": frozenset(
         {"jsonrpc", "method", "tools", "inputSchema", "messages", "history", "log", "entries", *_RPC_BODIES}
     ),
+    "kimi": frozenset({"protocol_version", "event", "systemPrompt", "token_count"}),
     "langgraph-db": frozenset(),
     "langgraph-history": frozenset({"history", "states", "snapshots", "checkpoints", "metadata"}),
     "langsmith": frozenset({"run_type", "dotted_order", "parent_run_id", "post", "patch", "runs", "data"}),

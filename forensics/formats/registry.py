@@ -42,6 +42,7 @@ SHIPPED: dict[str, str] = {
     "google-adk-eval": "forensics.formats.adk_eval",
     "inspect": "forensics.formats.inspect_ai",
     "jaeger": "forensics.formats.jaeger",
+    "kimi": "forensics.formats.kimi",
     "langfuse": "forensics.formats.langfuse",
     "langgraph-db": "forensics.formats.langgraph_db",
     "langgraph-history": "forensics.formats.langgraph_history",
