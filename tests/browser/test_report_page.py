@@ -168,3 +168,30 @@ def test_a_name_that_nothing_breaks_leaves_room_for_what_stands_beside_it(
     page.emulate_media(media="print")
     right = "[...document.querySelectorAll('th, td')].map(cell => cell.getBoundingClientRect().right)"
     assert max(page.evaluate(right)) <= 740 + 1
+
+
+@pytest.mark.parametrize("width", [360, 700, 1280])
+def test_the_names_of_many_lanes_stand_apart_and_inside(opened: Open, tmp_path: Path, width: int) -> None:
+    """Each at least its own size away from the next, none above the picture, and still to be told from its kin."""
+    events: list[dict[str, object]] = []
+    for number in range(9):
+        events += [
+            {"type": "model", "agent": f"Front desk agent for region {number}", "text": "x"},
+            {"type": "tool_call", "id": f"c{number}", "name": f"inventory_and_purchase_lookup_{number}", "args": {}},
+            {"type": "tool_result", "call_id": f"c{number}", "result": "ok"},
+        ]
+    path = tmp_path / "many.jsonl"
+    path.write_text("".join(json.dumps(event) + "\n" for event in events), "utf-8")
+    page = opened(report(path), width=width)
+    size, apart, above, names = page.evaluate("""() => {
+        const heads = document.querySelector("#t0 .heads"), names = [...heads.querySelectorAll("text")];
+        const places = names.map((one) => one.transform.baseVal.consolidate().matrix);
+        const gaps = places.slice(1).map((one, n) => -(one.e - places[n].e) * one.b);  // across the slant
+        const above = names.map((one) => one.getBoundingClientRect().top - heads.getBoundingClientRect().top);
+        const size = Number(names[0].getAttribute("font-size"));
+        return [size, Math.min(...gaps), Math.min(...above), names.map((one) => one.textContent)];
+    }""")
+    assert len(names) == 10
+    assert apart >= 0.9 * size
+    assert above >= 0
+    assert len(set(names)) == len(names)

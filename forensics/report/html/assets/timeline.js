@@ -7,6 +7,7 @@
   const HEIGHTS = [4, 11, 26, 46]; // of a row in pixels, by zoom
   const WORDS = 26; // the least height that has words; beyond it a row has two lines
   const HEADS = 96; // height of the lanes' names
+  const [NAME, SLANT] = [12, 0.66]; // size of such a name in pixels, and its least slant in radians
   const BEYOND = 12; // rows drawn above and below those in sight
   const ON_PAPER = 150; // rows: beyond it, a print has the tables only
   const TRACKS = 6;
@@ -48,6 +49,17 @@
     if (low < ends.length && ends[low][0] <= end) return false;
     ends.splice(low, 0, [top, end]);
     return true;
+  }
+
+  function fit(drawn, room) {
+    // What of a name is too long for its room goes from its middle: names of one family begin alike.
+    const letters = Array.from(drawn.textContent);
+    let left = letters.length;
+    while (left > 3 && drawn.getComputedTextLength() > room) {
+      left = Math.min(left - 1, Math.floor((left * room) / drawn.getComputedTextLength()));
+      const end = Math.floor((left - 1) / 3);
+      drawn.textContent = [...letters.slice(0, left - 1 - end), "…", ...letters.slice(letters.length - end)].join("");
+    }
   }
 
   const text = (step, cell) => document.getElementById(`s${step}`)?.cells[cell]?.textContent ?? "";
@@ -205,11 +217,16 @@
     }
 
     head(width) {
-      const names = this.data.lanes.map(([kind, name], lane) =>
-        draw("text", { class: `lane-${kind}`, transform: `translate(${this.x(lane) + 3} ${HEADS - 8}) rotate(-38)` },
-          name.length > 24 ? `${name.slice(0, 23)}…` : name));
+      // The nearer the lanes, the steeper their names, so that these stay a line apart; at last they are smaller too.
+      const size = Math.min(NAME, this.lane);
+      const slant = Math.max(SLANT, Math.asin(Math.min(1, (size * 1.05) / this.lane)));
+      const names = this.data.lanes.map(([kind, name], lane) => draw("text", {
+        class: `lane-${kind}`, "font-size": size,
+        transform: `translate(${this.x(lane) + 3} ${HEADS - 8}) rotate(${((-slant * 180) / Math.PI).toFixed(1)})`,
+      }, name));
       this.heads.setAttribute("width", Math.max(width, 1));
       this.heads.replaceChildren(...names);
+      for (const one of names) fit(one, (HEADS - 11 - size * Math.cos(slant)) / Math.sin(slant));
     }
 
     x(lane) { return Math.round((lane + 0.5) * this.lane) + 4; }
