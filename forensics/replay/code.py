@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forensics.errors import ConfigurationError
-from forensics.replay.cell.sources import finder
+from forensics.replay.imports import imports_of, source_of
 from forensics.replay.plan import Code
 
 if TYPE_CHECKING:
@@ -37,31 +37,18 @@ def search_paths(folders: Sequence[str]) -> tuple[str, ...]:
 
 
 def code_of(target: str, paths: Sequence[str]) -> Code:
-    """The code that a target names, with the digest of its source. Raises ConfigurationError for what is not there."""
+    """The code that a target names, with the digests of its source and of what that imports out of these folders.
+    Raises ConfigurationError for what is not there.
+    """
     matched = _TARGET.fullmatch(target)
     if matched is None:
         raise ConfigurationError(f"{target!r} is not MODULE:FUNCTION", hint="such as agents.oncall:run")
     if matched[1].partition(".")[0] in _TAKEN:
         message = f"{matched[1]} is the name of a module that Python or this program brings along"
         raise ConfigurationError(message, hint="a module of yours needs a name of its own")
-    source = _source_of(matched[1].split("."), paths)
+    source = source_of(matched[1], paths)
     if source is None:
         named = ", ".join(paths)
         raise ConfigurationError(f"there is no module {matched[1]} in {named}", hint="--path FOLDER says where it lies")
-    return Code(target, hashlib.sha256(Path(source).read_bytes()).hexdigest())
-
-
-def _source_of(parts: Sequence[str], paths: Sequence[str]) -> str | None:
-    """The file from which Python would load a module out of these folders: a package before an extension before a
-    source, folder by folder, as the import system has it; only looked for, nothing is loaded. Each finder is a new one,
-    since it remembers what it saw.
-    """
-    folders, source = list(paths), None
-    for part in parts:
-        found = [spec for folder in folders if (spec := finder(folder).find_spec(part)) is not None]
-        whole = next((spec for spec in found if spec.loader is not None), None)
-        source = None if whole is None else whole.origin
-        folders = [
-            place for spec in (found if whole is None else [whole]) for place in spec.submodule_search_locations or ()
-        ]
-    return source
+    own = hashlib.sha256(Path(source).read_bytes()).hexdigest()
+    return Code(target, own, imports_of(matched[1], paths))

@@ -32,11 +32,21 @@ class OnMiss(StrEnum):
     LIVE = "live"
 
 
-class Code(msgspec.Struct, frozen=True):
-    """A function that the user handed in: `module:function`, and the SHA-256 of the module's source."""
+class Imported(msgspec.Struct, frozen=True):
+    """A module that comes along with a function: its name, and the SHA-256 of its source."""
+
+    module: str
+    source_sha256: str
+
+
+class Code(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A function that the user handed in: `module:function`, the SHA-256 of the module's source, and the modules that
+    come along out of the same folders by import statements.
+    """
 
     target: str
     source_sha256: str
+    imports: tuple[Imported, ...] = ()
 
 
 class Stub(msgspec.Struct, frozen=True):
@@ -106,6 +116,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         """The SHA-256 of the plan. `paths` say where code is found and not what it is; its digests do that."""
         told = msgspec.to_builtins(msgspec.structs.replace(self, paths=()))
         return hashlib.sha256(canonical(told)).hexdigest()
+
+    @property
+    def code(self) -> tuple[Code, ...]:
+        """The code that was handed in: the agent, and what stands in for tools."""
+        return (*(() if self.agent is None else (self.agent,)), *(one.code for one in self.overrides))
 
     @property
     def executes(self) -> bool:

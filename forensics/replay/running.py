@@ -12,7 +12,7 @@ from forensics.replay import frames
 from forensics.replay.blueprint_loop import GuardrailBlocked
 from forensics.replay.cell import CellPlan, Ending, Isolation, open_cell
 from forensics.replay.code import code_of
-from forensics.replay.plan import Plan
+from forensics.replay.plan import Code, Plan
 from forensics.replay.session import Session
 from forensics.replay.stops import Stopped, is_pause, paused
 
@@ -91,16 +91,25 @@ def in_cell(session: Session, start: frames.Start, plan: Plan) -> Ended:
 
 
 def check_code(plan: Plan) -> None:
-    """Raise StaleClearanceError unless every module of the user's that the plan names is, byte for byte, as planned."""
-    planned = (*(() if plan.agent is None else (plan.agent,)), *(one.code for one in plan.overrides))
-    for code in planned:
+    """Raise StaleClearanceError unless every module of the user's that the plan names, and each that these import, is,
+    byte for byte, as planned.
+    """
+    for code in plan.code:
         try:
             now = code_of(code.target, plan.paths)
         except ConfigurationError as gone:
             raise StaleClearanceError(gone.message, hint=gone.hint) from None
         if now != code:
-            message = f"the source of {code.target} changed between clearing and running"
+            message = f"the source of {_changed(code, now)} changed between clearing and running"
             raise StaleClearanceError(message, hint="plan it again with what is there now")
+
+
+def _changed(planned: Code, now: Code) -> str:
+    """The target, or the modules that it imports."""
+    if planned.source_sha256 != now.source_sha256:
+        return planned.target
+    others = sorted({one.module for one in {*planned.imports} ^ {*now.imports}})
+    return f"{', '.join(others)}, which {planned.target} imports,"
 
 
 def _converse(talk: Talk, cell: Cell) -> None:

@@ -149,6 +149,7 @@ def _plan(plan: Plan) -> PlanRow:
         mode=plan.mode.value,
         agent=None if plan.agent is None else plan.agent.target,
         agent_sha256=None if plan.agent is None else plan.agent.source_sha256,
+        imports={one.module: one.source_sha256 for code in plan.code for one in code.imports},
         on_miss=plan.on_miss.value,
         fork=plan.fork,
         execute=list(plan.execute),

@@ -22,13 +22,15 @@ RERUN = "forensics/rerun/v1"
 
 class PlanRow(msgspec.Struct, frozen=True, kw_only=True):
     """What was planned: its digest, to which the clearance is bound, and what it says. `agent` is null for the
-    blueprint rebuilt from the trace, `changes` names everything that makes it another run than the recorded one.
+    blueprint rebuilt from the trace, `changes` names everything that makes it another run than the recorded one, and
+    `imports` has the SHA-256 of each module that comes along with the agent or a stand-in by import statements.
     """
 
     digest: str
     mode: str
     agent: str | None
     agent_sha256: str | None
+    imports: dict[str, str]
     on_miss: str
     fork: int | None
     execute: list[str]
