@@ -28,6 +28,7 @@ from forensics.rules.words import split_words
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+PATTERNS_SEE = 64 * 1024
 NOTHING = object()
 
 
@@ -93,12 +94,19 @@ def passes(condition: Condition, value: object) -> bool:
             condition.equals is msgspec.UNSET or same(value, condition.equals),
             not condition.in_ or any(same(value, one) for one in condition.in_),
             condition.matches is None
-            or (isinstance(value, str) and re.fullmatch(condition.matches, value) is not None),
+            or (isinstance(value, str) and re.fullmatch(condition.matches, seen(value)) is not None),
+            not condition.unseen or (isinstance(value, str) and seen(value) != value),
             not condition.words or any(word in condition.words for words in split for word in words),
             not condition.verbs or any(words[0] in condition.verbs for words in split if words),
             not condition.phrases or (isinstance(value, str) and any(found(p, value) for p in condition.phrases)),
         )
     )
+
+
+def seen(text: str) -> str:
+    """What patterns see of a text."""
+    data = text.encode("utf-8", "surrogatepass")
+    return text if len(data) <= PATTERNS_SEE else data[:PATTERNS_SEE].decode("utf-8", "ignore")
 
 
 def found(phrase: str, text: str) -> bool:
@@ -126,7 +134,8 @@ NAMES = ["get_page", "createIssue", "db.read", "exec", "x"]
 KEYS = ["query", "outputPath", "output_path", "method", "n", "mode", "force", "a"]
 TEXTS = ["SELECT a FROM b", "POST", "read", "", "x y", "get_page", "delete the page", "create", "k-1"]
 keys, names, texts = st.sampled_from(KEYS), st.sampled_from(NAMES), st.sampled_from(TEXTS)
-scalars = texts | st.integers(0, 2) | st.booleans() | st.none() | st.sampled_from([1.0, 0.0])
+long = st.integers(70_000, 70_001).map(lambda size: "delete " + "a" * size)
+scalars = texts | long | st.integers(0, 2) | st.booleans() | st.none() | st.sampled_from([1.0, 0.0])
 some = scalars | st.lists(scalars, max_size=2) | st.dictionaries(keys, scalars, max_size=2)
 objects = st.dictionaries(keys, some, max_size=4)
 subjects = st.fixed_dictionaries(
@@ -143,6 +152,7 @@ tests = st.fixed_dictionaries(
         "equals": some,
         "in_": st.lists(scalars, max_size=3).map(tuple),
         "matches": st.sampled_from(["(?s).*a.*", "[a-z]+", "(?i)select .*", "get_.*|x"]),
+        "unseen": st.sampled_from([True, None]),
         "words": st.lists(st.sampled_from(["get", "page", "a", "read"]), max_size=2).map(tuple),
         "verbs": st.lists(st.sampled_from(["get", "delete", "create"]), max_size=2).map(tuple),
         "phrases": st.lists(st.sampled_from(["the page", "x", "from b"]), max_size=2).map(tuple),
