@@ -313,6 +313,7 @@ class TraceBuilder(ExecutionBuilder):
     def finish(self) -> Trace:
         """Say what can only be said at the end: ids used twice, calls never answered, executions never recorded."""
         self._duplicate_ids()
+        self._missing_ids()
         for lane in self._lanes.values():
             if lane.whole:
                 self._unasked_executions(lane)
@@ -357,6 +358,22 @@ class TraceBuilder(ExecutionBuilder):
         for recorded_id, held in steps.items():
             message = f"the call id {one_line(recorded_id or '', 60)} names {len(held)} different calls"
             self.note(finding("duplicate_call_id", message, steps=tuple(held)))
+
+    def _missing_ids(self) -> None:
+        """Calls of a turn without an id, where others of the trace have one, or where one turn asked twice for a tool:
+        only their order says which result is whose. Of those that it does not say it of, something else was said.
+        """
+        calls = self.trace.calls
+        asked = list(zip(calls.column("turn"), calls.column("tool"), calls.column("id"), strict=True))
+        without = [row for row, (turn, _, number) in enumerate(asked) if number < 0 <= turn]
+        if without and len(without) == sum(turn >= 0 for turn, _, _ in asked):
+            together = Counter(asked[row][:2] for row in without)
+            without = [row for row in without if together[asked[row][:2]] > 1]
+        blocked = calls.rare("blocks")
+        without = [row for row in without if row not in blocked]
+        if without:
+            message = f"{len(without)} of {len(asked)} calls have no id: they are paired by name and order"
+            self.note(finding("missing_call_id", message, steps=tuple(self._call(row).step for row in without)))
 
     def _unasked_executions(self, lane: Lane) -> None:
         """Where every turn is recorded, a tool of the agent's that ran was asked for."""

@@ -152,7 +152,15 @@ class EvidenceBuilder:
             trace.gaps = tuple(g for g in self._gaps if g.trace in (None, trace.id))
             trace.evidence_sha256 = self.evidence.sha256
             trace.records_calls = self.records_calls
+        self._several(traces)
         evidence = msgspec.structs.replace(self.evidence, dialect=self.dialect)
         return Reading(
             evidence, tuple(traces), tuple(self._gaps), tuple(self._findings), self.counts, self.records_calls
         )
+
+    def _several(self, traces: list[Trace]) -> None:
+        """Say that there is more than one trace, and where the first two begin."""
+        if len(traces) > 1:
+            message = f"{len(traces)} traces stand in this evidence, and each has a verdict of its own"
+            begins = tuple(trace.locator(0) for trace in traces[:2] if len(trace))
+            self.found(finding("multiple_traces", message, locators=begins))

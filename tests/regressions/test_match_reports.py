@@ -49,4 +49,4 @@ def test_equal_requests_get_their_answers_in_order_and_a_third_gets_none(tmp_pat
     assert [row.status for row in document.requests] == ["served", "served", "miss"]
     assert "look it up" in str(document.requests[0].served)
     assert "that is all" in str(document.requests[1].served)
-    assert {f.code for f in document.findings} == {"same_request_different_answers", "replay_miss"}
+    assert {f.code for f in document.findings} == {"same_request_different_answers", "replay_miss", "multiple_traces"}

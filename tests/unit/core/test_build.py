@@ -164,6 +164,39 @@ def test_an_id_used_twice_in_one_turn_pairs_nothing_for_certain() -> None:
     assert all(b.code == "ambiguous_pairing" for c in trace.calls for b in c.blocks)
 
 
+@pytest.mark.parametrize(
+    ("ids", "tools", "found"),
+    [
+        (("c0", "c1"), ("get", "get"), []),
+        (("", "c1"), ("get", "put"), [(2,)]),
+        (("", ""), ("get", "put"), []),
+        (("", "", "c2"), ("get", "put", "get"), [(2, 3)]),
+    ],
+)
+def test_calls_without_an_id_beside_others_are_named(
+    ids: tuple[str, ...], tools: tuple[str, ...], found: list[tuple[int, ...]]
+) -> None:
+    build, spot = builder()
+    lane = build.lane()
+    build.turn(lane, spot)
+    turn = build.turn(lane, spot)
+    for recorded_id, tool in zip(ids, tools, strict=True):
+        build.request(lane, turn, tool, recorded_id, raw({}), spot)
+    trace = build.finish()
+    assert [f.steps for f in trace.findings if f.code == "missing_call_id"] == found
+
+
+def test_calls_whose_results_can_not_be_told_apart_are_said_once() -> None:
+    build, spot = builder()
+    lane = build.lane()
+    turn = build.turn(lane, spot)
+    for number in range(2):
+        build.request(lane, turn, "get", "", raw({"n": number}), spot)
+    for number in range(2):
+        build.show(lane, None, "get", raw(f"r{number}"), spot)
+    assert codes(build.finish()) == ["ambiguous_pairing"]
+
+
 STREAM = "<async_generator object search at 0x7f0a1c2d3e40>"
 
 
