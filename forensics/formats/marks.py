@@ -2,17 +2,21 @@
 
 A reader is a module with much below it, so one that could only say no is not loaded: a look-up here costs nothing, and
 so does a format that is added. What is no JSON has no names, and every reader is asked about it.
+
+Names that any log may have count with what stands there: `data[]` is an array of that name and `call{}` an object,
+`data/spans` a member of such an object, `type=message` a text.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.formats.shared.fields import spelled
+from forensics.formats.shared.fields import fields_of, opens_with, spelled, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
+    from forensics.formats.shared.fields import Fields
     from forensics.formats.shared.reader import Look
 
 _MESSAGES = frozenset(
@@ -26,12 +30,12 @@ MARKS: dict[str, frozenset[str]] = {
     "fastaiagent-json": frozenset({"export_version"}),
     "otlp": frozenset({"resourceSpans", "trace", "batches"}),
     "otel-spans": frozenset(
-        {"context", "spanContext", "_spanContext", "span_context", "spans", "data", "traces", "items"}
+        {"context", "spanContext", "_spanContext", "span_context", "spans[]", "data[]", "traces[]", "items[]"}
         | {"span_id", "spanId", "spanID", "SpanId", "context.span_id"}
         | {"ai.operationId", "gen_ai.operation.name", "llm.request.type", "monocle.span.type"}
         | {"openinference.span.kind", "span.type", "traceloop.span.kind"}
     ),
-    "jaeger": frozenset({"data", "spans"}),
+    "jaeger": frozenset({"data[]", "spans[]"}),
     "openai-chat": _MESSAGES,
     "openai-responses": _MESSAGES,
     "anthropic-messages": _MESSAGES,
@@ -39,7 +43,7 @@ MARKS: dict[str, frozenset[str]] = {
     "claude-code": frozenset({"type", "agentType", "messages"}),
     "codex-cli": frozenset({"payload", "instructions", "git"}),
     "copilot-cli": frozenset({"data"}),
-    "openai-agents-traces": frozenset({"object", "data"}),
+    "openai-agents-traces": frozenset({"object", "data[]"}),
     "openai-agents-runstate": frozenset({"$schemaVersion"}),
     "vscode-chat": frozenset({"requests", "v", "k"}),
     "vcr-cassette": frozenset({"interactions", "http_interactions", "log"}),
@@ -49,9 +53,9 @@ MARKS: dict[str, frozenset[str]] = {
     "kimi": frozenset({"protocol_version", "event", "systemPrompt", "token_count"}),
     "langgraph-db": frozenset(),
     "langgraph-history": frozenset({"history", "states", "snapshots", "checkpoints", "metadata"}),
-    "langsmith": frozenset({"run_type", "dotted_order", "parent_run_id", "post", "patch", "runs", "data"}),
+    "langsmith": frozenset({"run_type", "dotted_order", "parent_run_id", "post", "patch", "runs", "data[]"}),
     "langfuse": frozenset(
-        {"traceId", "parentObservationId", "parent_observation_id", "observations", "batch", "data", "trace"}
+        {"traceId", "parentObservationId", "parent_observation_id", "observations", "batch[]", "data[]", "trace"}
     ),
     "event-log": frozenset({"type", "kind"}),
     "agentdojo": frozenset({"suite_name"}),
@@ -60,20 +64,20 @@ MARKS: dict[str, frozenset[str]] = {
     "tau2": frozenset({"task_id", "info"}),
     "temporal": frozenset({"events", "event_id"}),
     "toolbench": frozenset({"tree", "trys"}),
-    "mlflow": frozenset({"data", "spans"}),
+    "mlflow": frozenset({"data/spans", "spans"}),
     "mini-swe-agent": frozenset({"trajectory_format", "role"}),
     "qwen-code": frozenset({"systemPayload", "toolCallResult", "usageMetadata"}),
     "sweagent": frozenset({"trajectory", "history"}),
-    "pi": frozenset({"type"}),
+    "pi": frozenset({"type=message", "type=session", "type=session_start"}),
     "cline": frozenset({"sessionId"}),
-    "gemini-cli": frozenset({"projectHash", "type"}),
+    "gemini-cli": frozenset({"projectHash", "type=gemini"}),
     "openhands": frozenset({"action", "observation", "history"}),
     "opencode": frozenset({"info", "messages", "part", "properties", "sessionID", "messageID"}),
     "gemini-responses": frozenset({"response"}),
     "google-adk": frozenset({"events"}),
-    "weave": frozenset({"op_name", "calls", "batch", "call", "req"}),
-    "google-adk-eval": frozenset({"eval_set_id", "query", "data"}),
-    "anthropic-managed-agents": frozenset({"processed_at", "environment_id", "events", "data"}),
+    "weave": frozenset({"op_name", "calls[]", "batch[]", "call{}", "req{}"}),
+    "google-adk-eval": frozenset({"eval_set_id", "query", "data[]"}),
+    "anthropic-managed-agents": frozenset({"processed_at", "environment_id", "events[]", "data[]"}),
     "ag2-chat": frozenset({"history", "chat_history", "tool_responses"}),
     "autogen": frozenset(
         {"source", "mode", "stop_reason", "agent_states", "llm_context", "message_thread", "inner_team_state"}
@@ -82,8 +86,16 @@ MARKS: dict[str, frozenset[str]] = {
     "crewai": frozenset({"event_data", "events", "source_fingerprint", "uri"}),
 }
 """By format; a database has none. One that is not here (its name may stand further down) is always asked."""
-_DOCUMENTS = frozenset({"atif", "toolbench"})
+_DOCUMENTS = frozenset({"atif", "cline", "toolbench"})
 """Formats of which every evidence is one object, not lines and not an array."""
+
+_ANYWHERE = frozenset(
+    mark.partition("/")[0].rstrip("[]{}")
+    for marks in MARKS.values()
+    for mark in marks
+    if mark.endswith(("[]", "{}")) or "/" in mark
+)
+"""Names that count with what stands there."""
 
 
 def may_be(look: Look, formats: Iterable[str]) -> tuple[str, ...]:
@@ -102,8 +114,8 @@ def may_be(look: Look, formats: Iterable[str]) -> tuple[str, ...]:
 
 
 def _names(look: Look) -> set[str] | None:
-    """The names at the top of the objects that the evidence holds, in snake case too; None where anything else stands
-    in it: a text, a list, what is damaged.
+    """The names at the top of the objects that the evidence holds, in snake case too, and with what stands there; None
+    where anything else stands in it: a text, a list, what is damaged.
     """
     objects = [look.document] if look.document is not None else look.items() or list(look.lines)
     if not objects or not all(objects) or look.line_arrays:
@@ -113,4 +125,16 @@ def _names(look: Look) -> set[str] | None:
     names = {name for fields in objects for name in fields}
     if b'"jsonrpc"' in look.head:  # a text log shows messages amid other lines
         names.add("jsonrpc")
-    return names | {spelled(name) for name in names}
+    return names | {spelled(name) for name in names} | {said for fields in objects for said in _said(fields)}
+
+
+def _said(fields: Fields) -> Iterator[str]:
+    """What stands under the names that any log may have."""
+    yield f"type={text(fields, 'type')}"
+    for name in _ANYWHERE & fields.keys():
+        held = fields[name]
+        if opens_with(held, b"["):
+            yield f"{name}[]"
+        elif opens_with(held, b"{"):
+            yield f"{name}{{}}"
+            yield from (f"{name}/{inner}" for inner in fields_of(held))

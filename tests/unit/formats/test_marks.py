@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +23,13 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[3]
 FORMATS = registry.names()
 NAMES = sorted(
-    frozenset().union(*MARKS.values())
+    {re.split(r"[^\w$.]", mark)[0] for marks in MARKS.values() for mark in marks}
     | {"eventId", "eventType", "EventID", "name", "id", "params", "parentUuid", "session_id", "direction", "scopeSpans"}
     | {"values", "config", "checkpoint", "schema_version", "projectId", "ticks", "reward_info", "author", "x"}
     | {"invocationId", "timestamp", "result", "error", "pipeline_name", "inputs", "start_time", "operationName"}
 )
 KINDS = ["tool_call", "function_call", "message", "user", "assistant", "trace.span", "event_msg", "session.start"]
+KINDS += ["session", "session_start", "gemini"]
 TEXTS = st.sampled_from([*KINDS, "ATIF-v1", "x", "tr-1", "mini-swe-agent-1", "span-create", "response"])
 values = st.recursive(
     TEXTS | st.integers(0, 9) | st.none(),
@@ -73,6 +75,26 @@ def test_a_plain_log_asks_few() -> None:
     line = json.dumps({"kind": "tool", "tool": "search", "result": {"a": 1}, "ts": "2026-01-01T00:00:00Z"})
     look = look_at(Source("x", memoryview(f"{line}\n{line}\n".encode()), ""))
     assert set(may_be(look, FORMATS)) == {"event-log"}
+
+
+def test_a_session_with_records_of_data_asks_no_reader_of_spans() -> None:
+    records = [
+        {"type": "user", "message": {"role": "user"}},
+        {"type": "progress", "data": {"type": "hook"}, "call": "c1"},
+    ]
+    look = look_at(Source("x", memoryview("".join(f"{json.dumps(one)}\n" for one in records).encode()), ""))
+    asked = set(may_be(look, FORMATS))
+    assert "claude-code" in asked
+    assert not asked & {
+        "jaeger",
+        "langfuse",
+        "langsmith",
+        "mlflow",
+        "otel-spans",
+        "openai-agents-traces",
+        "weave",
+        "pi",
+    }
 
 
 def test_a_name_that_no_table_knows_is_no_reason_to_leave_a_reader_out() -> None:
