@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,6 +14,8 @@ from forensics.core.secrets import NO_SECRETS, Secrets
 from forensics.core.trace import Places, Trace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from forensics.core.jsonvalue import Fault
 
 
@@ -148,8 +151,9 @@ class EvidenceBuilder:
             self.counts.tool_results += builder.result_count
             self.counts.model_calls += builder.model_calls
         self.counts.branches = self.counts.branches or len(traces)
+        concern = _by_trace(self._gaps)
         for trace in traces:
-            trace.gaps = tuple(g for g in self._gaps if g.trace in (None, trace.id))
+            trace.gaps = tuple(gap for _, gap in sorted([*concern[None], *concern[trace.id]], key=_first))
             trace.evidence_sha256 = self.evidence.sha256
             trace.records_calls = self.records_calls
         self._several(traces)
@@ -164,3 +168,15 @@ class EvidenceBuilder:
             message = f"{len(traces)} traces stand in this evidence, and each has a verdict of its own"
             begins = tuple(trace.locator(0) for trace in traces[:2] if len(trace))
             self.found(finding("multiple_traces", message, locators=begins))
+
+
+def _by_trace(gaps: Sequence[Gap]) -> defaultdict[str | None, list[tuple[int, Gap]]]:
+    """The gaps of each trace, and under None those of every one, with their numbers."""
+    found: defaultdict[str | None, list[tuple[int, Gap]]] = defaultdict(list)
+    for number, gap in enumerate(gaps):
+        found[gap.trace].append((number, gap))
+    return found
+
+
+def _first(numbered: tuple[int, Gap]) -> int:
+    return numbered[0]

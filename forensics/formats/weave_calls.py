@@ -154,7 +154,8 @@ class _Calls:
         self._failure(record, fields)
         if kind in _WITH_CONTENT:
             self._content(record, fields)
-        for attribute, paths in _FACTS.items():
+        told = {attribute: (path,) for attribute, path in _integration(fields).facts.items()}
+        for attribute, paths in (*told.items(), *_FACTS.items()):
             payload, pointer = first_below(fields, *paths)
             record.put(attribute, payload, pointer)
         return record
@@ -193,16 +194,24 @@ _WITH_CONTENT = frozenset({"llm", "tool", "agent", "retriever"})
 
 
 class _Integration(msgspec.Struct, frozen=True):
-    """How an integration writes its ops: where the result stands, and whether the tool is named among the inputs, which
-    then are no arguments.
+    """How an integration writes its ops: where the result stands, where it says what else, whether the tool is named
+    among the inputs (which then are no arguments).
     """
 
     result: tuple[str, ...] = ("output",)
+    facts: dict[str, tuple[str, ...]] = {}
     names_its_tool: bool = False
 
 
 _INTEGRATIONS = {
-    "langchain.": _Integration(("output", "outputs")),
+    "langchain.": _Integration(
+        ("output", "outputs"),
+        {
+            "gen_ai.tool.call.id": ("output", "extra", "tool_call_id"),
+            "gen_ai.tool.definitions": ("output", "extra", "invocation_params", "tools"),
+            "gen_ai.request.model": ("output", "extra", "metadata", "ls_model_name"),
+        },
+    ),
     "openai_agent_": _Integration(("output", "output"), names_its_tool=True),
 }
 """By how the names of their ops begin."""

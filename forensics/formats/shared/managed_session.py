@@ -71,7 +71,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Turn(msgspec.Struct):
-    """A turn of the model that may go on: its number, and what it said so far."""
+    """A turn of the model that may go on: its number, and what it said so far, which is told when it is over."""
 
     number: int
     said: list[Payload]
@@ -262,7 +262,7 @@ class Session:
     def asks_model(self, event: Event) -> None:
         """The model is asked: what it says and asks for from here on is one turn."""
         self._note_unheard()
-        self.turns.pop("", None)
+        self._end_turn("")
         self.requests += 1
         self.asking, self.unheard = True, event.spot
 
@@ -293,7 +293,12 @@ class Session:
     def _turn_over(self, thread: str) -> None:
         """Others speak: what the model says next is another turn, unless it is told when it is asked."""
         if not self.asking or thread:
-            self.turns.pop(thread, None)
+            self._end_turn(thread)
+
+    def _end_turn(self, thread: str) -> None:
+        turn = self.turns.pop(thread, None)
+        if turn is not None:
+            self.builder.words(turn.number, joined(turn.said))
 
     # what is said ------------------------------------------------------------------------------------------------
 
@@ -313,7 +318,6 @@ class Session:
         turn, message = self._turn(event), self._message(event, "assistant")
         if message.text is not None:
             turn.said.append(message.text)
-            self.builder.words(turn.number, joined(turn.said))
 
     def _message(self, event: Event, role: str) -> Message:
         told: Fields = {"role": msgspec.Raw(canonical(role))}
@@ -414,6 +418,8 @@ class Session:
     def close(self) -> None:
         """Say what can be said only at the end: calls that were refused, and what is missing."""
         self._note_unheard()
+        for thread in tuple(self.turns):
+            self._end_turn(thread)
         for name, spot in self.denied.items():
             self._never_ran(name, spot)
         for name, spot in self.previewed.items():

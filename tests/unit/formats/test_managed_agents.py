@@ -153,6 +153,12 @@ def test_calls_of_one_request_were_asked_for_together(tmp_path: Path) -> None:
     assert [call.occurrence for call in apart.calls] == ["0.0", "1.0"]
 
 
+def test_messages_of_one_request_are_the_words_of_one_turn(tmp_path: Path) -> None:
+    more = {**DONE, "id": "sevt_70", "content": said("and gone")}
+    trace = write(tmp_path, [*RUN[:7], more, *RUN[7:]]).traces[0]
+    assert [text_of(raw) for row in trace.rows(StepKind.MODEL) if (raw := trace.payload[row])] == ["done\nand gone"]
+
+
 @pytest.mark.parametrize(
     ("reason", "ended"),
     [("end_turn", True), ("requires_action", None), ("retries_exhausted", False), ("refusal", False)],

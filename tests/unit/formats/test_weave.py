@@ -141,9 +141,10 @@ def test_a_run_of_langchain_stands_in_its_output(tmp_path: Path) -> None:
         8,
         attributes={"weave": {"kind": "tool"}},
         inputs={"input": '{"q": "x"}'},
-        output={"outputs": {"output": "Ida"}, "name": "lookup"},
+        output={"outputs": {"output": "Ida"}, "name": "lookup", "extra": {"tool_call_id": "c9"}},
     )
     (trace,) = lines(tmp_path, CALLS[0], model, tool).traces
+    assert trace.calls[0].executed is not None
     assert [(call.tool, value_of(call.result or b""), call.turn) for call in trace.calls] == [("lookup", "Ida", 0)]
 
 
