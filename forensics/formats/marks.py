@@ -72,6 +72,7 @@ MARKS: dict[str, frozenset[str]] = {
     "cline": frozenset({"sessionId"}),
     "gemini-cli": frozenset({"projectHash", "type=gemini"}),
     "openhands": frozenset({"action", "observation", "history"}),
+    "openclaw-telemetry": frozenset({"sessionKey", "channel"}),
     "opencode": frozenset({"info", "messages", "part", "properties", "sessionID", "messageID"}),
     "gemini-responses": frozenset({"response"}),
     "google-adk": frozenset({"events"}),

@@ -54,6 +54,7 @@ SHIPPED: dict[str, str] = {
     "openai-agents-traces": "forensics.formats.agents_traces",
     "openai-chat": "forensics.formats.message_lists:OPENAI_CHAT",
     "openai-responses": "forensics.formats.message_lists:OPENAI_RESPONSES",
+    "openclaw-telemetry": "forensics.formats.openclaw_telemetry",
     "opencode": "forensics.formats.opencode",
     "openhands": "forensics.formats.openhands",
     "otel-spans": "forensics.formats.span_list",
