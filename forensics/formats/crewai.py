@@ -21,7 +21,7 @@ from forensics.formats.shared.call_words import sounds_like_a_call
 from forensics.formats.shared.chunks import documents
 from forensics.formats.shared.crewai.kinds import A2A, FAILURE, LLM, NOT_RUN, RUNS, TOOL, is_known, phase_of
 from forensics.formats.shared.crewai.pairing import Pairing
-from forensics.formats.shared.crewai.prompts import writes_a_call
+from forensics.formats.shared.crewai.prompts import says_nothing, writes_a_call
 from forensics.formats.shared.crewai.records import span_of_thing
 from forensics.formats.shared.crewai.values import opened
 from forensics.formats.shared.fields import (
@@ -60,6 +60,8 @@ RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 
 _BATCH_OF = late(r"/batches/([^/?#]+)")
+_ANSWERED = f"{LLM}_completed"
+_NOTHING_SAID = "the model's answer is empty: what it asked for may not be recorded"
 _WRITTEN = "the model wrote down a call, and no event says what came of it"
 _ELSEWHERE = "an agent elsewhere was asked (A2A): what it did is not recorded"
 
@@ -235,10 +237,13 @@ class _Log:
         if kind in NOT_RUN or kind == FAILURE or (phase is not None and phase.family == TOOL):
             batch.written.pop(asker, None)
         elif phase is not None and phase.family == LLM:
-            self._model(batch, asker, facts, at, begins=phase.begins)
+            self._model(batch, kind, facts, at, begins=phase.begins)
 
-    def _model(self, batch: _Batch, asker: str, facts: Fields, at: Spot, *, begins: bool) -> None:
-        """A call that a model wrote down before it is asked again; the tools that it is offered."""
+    def _model(self, batch: _Batch, kind: str, facts: Fields, at: Spot, *, begins: bool) -> None:
+        """A call that a model wrote down before it is asked again, the tools that it is offered, an answer that is
+        empty.
+        """
+        asker = text(facts, "agent_role")
         unanswered = batch.written.pop(asker, None)
         if unanswered is not None:
             self.build.gap("evidence_gap", _WRITTEN, unanswered, trace=batch.name)
@@ -247,6 +252,8 @@ class _Log:
             batch.offered.setdefault(blake2b(tools, digest_size=16).digest(), (tools, at))
         if said is not None and writes_a_call(said):
             batch.written[asker] = at
+        if kind == _ANSWERED and says_nothing(facts):
+            self.build.gap("evidence_gap", _NOTHING_SAID, at, trace=batch.name)
 
     # the end -----------------------------------------------------------------------------------------------------
 

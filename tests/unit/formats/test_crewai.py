@@ -254,6 +254,23 @@ def test_calls_in_the_words_of_each_provider(call: Fields, write: Callable[[Any]
     ) == {"team": "web"}
 
 
+@pytest.mark.parametrize("kind", ["tool_call", "<LLMCallType.TOOL_CALL: 'tool_call'>"])
+def test_what_a_tool_returned_inside_a_request_is_not_what_the_model_said(
+    kind: str, write: Callable[[Any], Reading]
+) -> None:
+    reading = write(acting(asked(2), *ran(3, "roster", {}, output="ida"), answered(5, "ida", call_type=kind)))
+    (trace,) = reading.traces
+    assert [call.tool for call in trace.calls] == ["roster"]
+    assert [trace.payload[row] for row in trace.rows(StepKind.MODEL)] == [None]
+    assert not hiding(reading)
+
+
+@pytest.mark.parametrize("response", ["", None])
+def test_an_empty_answer_may_hide_calls(response: str | None, write: Callable[[Any], Reading]) -> None:
+    reading = write(acting(asked(2), answered(3, response, call_type="llm_call")))
+    assert hiding(reading) == ["the model's answer is empty: what it asked for may not be recorded"]
+
+
 def test_memory_and_knowledge_leave_the_agent(write: Callable[[Any], Reading]) -> None:
     events = [
         event(2, "memory_query_started", query="who", limit=3),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _ACTION = late(r"(?m)^[ \t]*Action[ \t]*:[ \t]*\S")
 _FINAL = "Final Answer:"
+_TOOL_CALL = "tool_call"
 _OBSERVED = "\nObservation:"
 _SAYS = frozenset({"content", "tool_calls", "role"})
 _ASSISTANT = msgspec.Raw(b'"assistant"')
@@ -53,6 +54,17 @@ def answer_of(response: Payload, *, of_a_tool: bool) -> Payload | None:
     if _SAYS & fields.keys():
         return _message(fields)
     return _message({"content": raw(bytes(response).decode("utf-8", "replace"))})
+
+
+def is_of_a_tool(fields: Fields) -> bool:
+    """Whether a response may be what a tool returned: older releases write the kind of a call in Python's notation."""
+    return _TOOL_CALL in text(fields, "call_type").lower()
+
+
+def says_nothing(fields: Fields) -> bool:
+    """Whether an answer is empty: calls that its model asked for may have been dropped."""
+    said = present(fields, "response")
+    return said is None or (is_text(said) and not text_of(said).strip() and not is_of_a_tool(fields))
 
 
 def writes_a_call(response: Payload) -> bool:

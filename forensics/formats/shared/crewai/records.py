@@ -10,7 +10,7 @@ import msgspec
 
 from forensics.core.jsonvalue import raw
 from forensics.formats.shared.crewai.kinds import AGENT, KINDS, LLM, TOOL
-from forensics.formats.shared.crewai.prompts import answer_of, prompt_of
+from forensics.formats.shared.crewai.prompts import answer_of, is_of_a_tool, prompt_of
 from forensics.formats.shared.crewai.values import exception_in, opened
 from forensics.formats.shared.fields import Fields, is_true, object_in, present, text
 from forensics.formats.shared.observed import INPUT, OUTPUT, Record, first_below, span_of
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from forensics.formats.shared.halves import Halves
 
 _PROMPT, _ANSWER = "gen_ai.input.messages", "gen_ai.output.messages"
-_TOOL_CALL = "tool_call"
 
 
 def span_of_thing(trace: str, thing: Thing, halves: Halves) -> Span:
@@ -81,6 +80,8 @@ class _Telling:
         if not self.thing.failed:
             return
         error = present(self.fields, "error")
+        if error is None and self.record.kind == "chain":
+            return  # what is inside it says what went wrong
         kind, said = exception_in(error) if error is not None else ("", raw(self.thing.failed))
         self.record.error = said
         if kind:
@@ -105,7 +106,7 @@ def _llm(telling: _Telling) -> None:
         if numbers and _PROMPT in record.attributes:
             telling.spread[_PROMPT] = Spread(tuple(Item(f"{place}/{number}") for number in numbers))
     said = present(fields, "response")
-    answer = None if said is None else answer_of(said, of_a_tool=text(fields, "call_type") == _TOOL_CALL)
+    answer = None if said is None else answer_of(said, of_a_tool=is_of_a_tool(fields))
     if answer is not None:
         record.put(_ANSWER, answer, telling.place("response"))
         telling.spread[_ANSWER] = Spread((Item(telling.place("response")),))
