@@ -26,6 +26,8 @@ from forensics.formats.shared.fields import (
 )
 from forensics.formats.shared.json_lines import json_values
 from forensics.formats.shared.managed_session import KINDS, Sessions
+from forensics.formats.shared.messages.streams import is_event_stream
+from forensics.formats.shared.sent_events import first_values, sent_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -55,12 +57,14 @@ _FOREIGN = frozenset({"data", "properties", "payload"})
 """Members of other programs' events whose types are spelled alike."""
 _OWN = ("agent.", "span.", "session.status_", "session.thread_")
 _ID, _PROCESSED = "sevt_", "processed_at"
+_HEAD = 1 << 12  # bytes that tell a stream of server-sent events
 _DEPTH = 3  # of lists in an entry: what a client was given holds a list of events in an object in a list
 
 
 def sniff(look: Look) -> int:
     """95 for events that only this API has, 60 for those whose types others spell alike."""
     entries = [fields_of(item) for line in look.line_arrays for item in line[:2]]
+    entries += map(fields_of, first_values(look.head))
     shown = [look.document] if look.document is not None else [*look.lines, *look.items(), *entries]
     listed = [fields_of(item) for fields in shown for name in _LISTS for item in _items(fields.get(name))[:2]]
     return max(map(_score, [*shown, *listed]), default=0)
@@ -82,8 +86,10 @@ def _score(fields: Fields) -> int:
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Tell the sessions. Raises CorruptEvidenceError where no event can be read."""
     sessions = Sessions(build)
-    document = find_document(source, build)
-    for value, spot, tainted in json_values(source, build) if document is None else _values(source, document, build):
+    streamed = is_event_stream(bytes(source.data[:_HEAD]))
+    document = None if streamed else find_document(source, build)
+    placed = sent_values(source, build) if streamed else json_values(source, build)
+    for value, spot, tainted in placed if document is None else _values(source, document, build):
         for fields, at in _unfolded(value, spot, sessions):
             sessions.record(fields, at, tainted)
     sessions.close()

@@ -110,6 +110,32 @@ def test_every_container_tells_the_same(tmp_path: Path) -> None:
     assert [one.traces[0].id for one in told] == [*["session"] * 4, "sesn_pager", "sesn_pager", "session"]
 
 
+def stream(tmp_path: Path, text: str) -> Reading:
+    path = tmp_path / "events.txt"
+    path.write_text(text, encoding="utf-8")
+    return read_evidence(path)
+
+
+def sent(*events: Fields) -> str:
+    return "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events)
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_the_stream_as_it_came(tmp_path: Path, ends: str) -> None:
+    told = f": ping\n\n{sent(*EVENTS[:6])}: ping\n\n{sent(*EVENTS[6:])}".replace("\n", ends)
+    reading = stream(tmp_path, told)
+    assert reading.evidence.format == "anthropic-managed-agents"
+    assert outcomes(reading) == outcomes(read_evidence(SAMPLE))
+    assert not reading.gaps
+
+
+@pytest.mark.parametrize("line", ['data: {"type": "agent.tool_use", "na', "curl: (18) transfer closed", "data: [DONE}"])
+def test_a_line_of_the_stream_that_is_none_is_a_bad_line(tmp_path: Path, line: str) -> None:
+    reading = stream(tmp_path, f"{sent(*RUN)}{line}\n")
+    assert (len(reading.counts.bad_lines), len(reading.traces[0].calls)) == (1, 1)
+    assert hiding(reading)
+
+
 def test_events_that_are_told_again_are_told_once(tmp_path: Path) -> None:
     queued = {**GO, "processed_at": None}
     reading = write(tmp_path, [queued, *RUN, SHOWS])
