@@ -35,7 +35,7 @@ def first_values(head: bytes) -> list[bytes]:
 
 
 def sent_values(source: Source, build: EvidenceBuilder) -> Iterator[tuple[Payload, Spot, str | None]]:
-    """The value of each event, with its place and the code that taints it; a line that is part of none is a bad line."""
+    """The value of each event, with its place and the code that taints it; a line of none is a bad line."""
     for line in lines(source):
         build.counts.lines += 1
         data = bytes(line.data)
