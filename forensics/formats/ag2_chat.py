@@ -122,6 +122,7 @@ class _Chats:
     def __init__(self, build: EvidenceBuilder) -> None:
         self.build = build
         self._number = 0
+        self._names: set[str] = set()
         self._loose: list[_Value] = []
         self._doubts = Doubts()
 
@@ -157,8 +158,11 @@ class _Chats:
                 chat.builder.gap("evidence_gap", message, spot.down(f"/{name}"))
 
     def _begin(self, fields: Fields) -> _Chat:
-        name = text(fields, *_NAMES) or f"chat-{self._number}"
+        name = text(fields, *_NAMES)
+        if not name or name in self._names:  # two records of one question are two chats
+            name = f"{name or 'chat'}-{self._number}"
         self._number += 1
+        self._names.add(name)
         return _Chat(self.build.trace(name), self._doubts)
 
     def _tell(self, chat: _Chat, messages: list[_Value]) -> None:
@@ -177,16 +181,23 @@ class _Chat:
         self._asked: dict[str, Lane] = {}
         self._acts: set[str] = set()
         self._begun = False
+        self._nameless = ""
 
     def look_at(self, messages: list[Fields]) -> None:
-        """Who answers calls and who runs code speaks for a person, or for nobody."""
+        """Who answers calls and who runs code speaks for a person, or for nobody. What says no name, as an agent's
+        calls may, is said by the one other agent, where there is one.
+        """
         self._acts = {_speaker(fields) for fields in messages if _answers(fields) or _ran_code(fields)}
+        others = {text(fields, "name") for fields in messages} - self._acts - {""}
+        self._nameless = others.pop() if len(others) == 1 else ""
 
     def message(self, fields: Fields, spot: Spot, tainted: str | None) -> None:
         """Tell one message."""
         before = len(self.builder.trace.calls)
         first, self._begun = not self._begun, True
         speaker, message = _speaker(fields), _spoken(fields)
+        if speaker in _PLAIN_ROLES and not text(fields, "name"):
+            speaker = self._nameless or speaker
         if message.results:
             self._answer(message, spot)
         elif _ran_code(fields):

@@ -92,6 +92,20 @@ def test_each_result_is_a_trace(write: Callable[[Any], Reading]) -> None:
     assert [(trace.id, len(trace.calls)) for trace in reading.traces] == [("chat-0", 1), ("chat-1", 0)]
 
 
+def test_two_records_of_one_question_are_two_chats(write: Callable[[Any], Reading]) -> None:
+    reading = write([record(TASK, CODE), record(TASK, ENDS)])
+    assert [(trace.id, len(trace)) for trace in reading.traces] == [("q-1", 2), ("q-1-1", 2)]
+
+
+def test_calls_may_lack_the_name_of_who_asks(write: Callable[[Any], Reading]) -> None:
+    """As AG2 keeps what an agent was sent: with two agents it is the other one's."""
+    nameless = {name: held for name, held in ASKS.items() if name != "name"}
+    (trace,) = write(result(TASK, nameless, SHOWS, ENDS)).traces
+    assert {trace.step(row).agent for row in trace.rows(StepKind.MODEL)} == {"pager"}
+    (trace,) = write(result(TASK, nameless, SHOWS, ENDS, {**ENDS, "name": "critic"})).traces
+    assert [trace.step(row).agent for row in trace.rows(StepKind.MODEL)] == ["assistant", "pager", "critic"]
+
+
 def test_who_speaks_for_a_person(write: Callable[[Any], Reading]) -> None:
     more: list[Fields] = [
         {"content": "go on", "role": "assistant", "name": name} for name in ("boss", "admin", "critic")
