@@ -212,6 +212,7 @@ class _Log:
                     seen.add(_digest(item))
                     self._message(item, spot.down(f"{thread.pointer}/{at}"), tainted)
         for context in held.contexts:
+            running.tells_all.add(context.agent)  # it is of an agent that tells of its calls
             self._context(running, context, spot, tainted)
         self._say_strange(running, held, spot)
         self._end()

@@ -196,28 +196,37 @@ def test_code_that_ran(write: Callable[[Any], Reading]) -> None:
 def test_who_is_a_person(write: Callable[[Any], Reading]) -> None:
     answer = told("TextMessage", "yes", "ida")
     asked = told("UserInputRequestedEvent", "", "ida", request_id="r1")
-    assert not hiding(write([TASK, ENDS, asked, answer]))
-    (gap,) = hiding(write([TASK, ENDS, answer]))
+    assert not hiding(write([TASK, ASKS, SHOWS, ENDS, asked, answer]))
+    (gap,) = hiding(write([TASK, ASKS, SHOWS, ENDS, answer]))
     assert "what ida did before it said this" in gap
 
 
 HIDING: list[Fields] = [
     told("MultiModalMessage", ["I clicked", {"data": "aGk="}], "surfer", models_usage=USED),
     told("GadgetCallEvent", "rm", tool_name="rm"),
-    told("HandoffMessage", "yours", target="writer", context=[WORDS[2]]),
+    told("HandoffMessage", "yours", target="writer", context=[{**WORDS[2], "content": [call("c9")]}]),
     {"type": "x", "calls": [{"name": "rm", "arguments": {}}]},
 ]
 
 
 @pytest.mark.parametrize("message", HIDING)
 def test_what_may_hide_a_call_is_a_gap(message: Fields, write: Callable[[Any], Reading]) -> None:
-    assert not hiding(write([TASK, ENDS]))
-    assert hiding(write([TASK, ENDS, message]))
+    assert not hiding(write([TASK, ASKS, SHOWS, ENDS]))
+    assert hiding(write([TASK, ASKS, SHOWS, ENDS, message]))
+
+
+def test_an_agent_that_tells_of_no_call_may_have_run_code(write: Callable[[Any], Reading]) -> None:
+    """An executor of code that answers by its model leaves no event in a result; the state of another kind says so."""
+    talk = told("TextMessage", "it said hi", "coder", models_usage=USED)
+    (gap,) = hiding(write([TASK, ASKS, SHOWS, ENDS, talk]))
+    assert "no event of coder tells of a call" in gap
+    state = context({"type": "AssistantMessage", "content": "it said hi", "thought": None, "source": "coder"})
+    assert not hiding(write(team([TASK, ASKS, SHOWS, ENDS, talk], coder=state)))
 
 
 def test_a_hand_over(write: Callable[[Any], Reading]) -> None:
     over = told("HandoffMessage", "yours", target="writer", context=[WORDS[2]])
-    reading = write([TASK, ASKS, SHOWS, over, told("TextMessage", "mine", "writer", models_usage=USED)])
+    reading = write([TASK, ASKS, SHOWS, over])
     trace = reading.traces[0]
     assert [trace.step(row).name for row in trace.rows(StepKind.HANDOFF)] == ["writer"]
     assert not hiding(reading)

@@ -61,7 +61,8 @@ class Chat:
         self.asked: dict[str, Lane] = {}
         self._answered: set[str] = set()
         self._people = {_PERSON}
-        self._answering: set[str] = set()
+        self._answering: dict[str, Spot] = {}
+        self.tells_all: set[str] = set()
         self._acted: set[str] = set()
         self._thoughts: dict[str, Payload] = {}
         self._at = Spot(NOWHERE)
@@ -80,7 +81,12 @@ class Chat:
         taint(self.builder, tainted, spot, before)
 
     def close(self) -> None:
-        """What a model thought last, and said nothing after."""
+        """What a model thought last, and said nothing after; agents of which no event shows that they tell of calls."""
+        for source, spot in self._answering.items():
+            if source not in self.tells_all | self._acted:
+                message = f"no event of {one_line(source, 40)} tells of a call, and some agents run code without any"
+                self.builder.gap("evidence_gap", message, spot)
+        self._answering = {}
         for source, thought in self._thoughts.items():
             self.builder.step(StepKind.OTHER, self._at, name="thought", agent=source, payload=thought)
         self._thoughts = {}
@@ -116,7 +122,7 @@ class Chat:
 
     def _turn(self, said: Said, content: Payload | None, pointer: str = "/content") -> int:
         """A turn of an agent's model, with what it thought before."""
-        self._answering.add(said.source)
+        self._answering.setdefault(said.source, said.spot)
         thought = self._thoughts.pop(said.source, None)
         if thought is not None:
             content = thought if content is None else raw(f"{text_of(thought)}\n{text_of(content)}")
@@ -171,6 +177,7 @@ class Chat:
         self._ask(said, "content", self._turn(said, None, ""))
 
     def _ask(self, said: Said, member: str, turn: int) -> None:
+        self.tells_all.add(said.source)
         lane = self.lane(said.source)
         for at, item in enumerate(items_in(said.fields, member)):
             call = fields_of(item)
