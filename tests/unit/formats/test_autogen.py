@@ -315,6 +315,7 @@ def test_what_a_log_says_of_a_stream(lines: Callable[[list[Fields]], Reading]) -
 
 LOST: list[tuple[str, list[Fields]]] = [
     ("messages between agents", [ROUTED]),
+    ("code ran", [PAGED, ROUTED, {**ROUTED, "payload": json.dumps({"message": {"type": "CodeExecutionEvent"}})}]),
     ("may be a call", [PAGED, event("GadgetCall", tool_name="rm")]),
     ("answer is not in the log", [event("LLMCall", messages=SHOWN, response={}, prompt_tokens=1)]),
 ]

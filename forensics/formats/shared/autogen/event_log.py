@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder
     from forensics.core.trace import Payload
 
+_CODE = b"CodeExecutionEvent"
 _UNANSWERED = "a request whose answer is not in the log"
 _ONLY_MESSAGES = "messages between agents without any request to a model: what they asked for is not read"
 
@@ -46,6 +47,7 @@ class EventLog:
         self._offers = Offers()
         self._streaming: dict[str, tuple[Lane, Spot]] = {}
         self._messages: Spot | None = None
+        self._ran_code = False
 
     def event(self, fields: Fields, spot: Spot, tainted: str | None) -> None:
         """Tell one event."""
@@ -111,9 +113,14 @@ class EventLog:
         )
         self.builder.execute(self.exchanges.lane_of("", asker, _named(asker)), ran)
 
-    def passes(self, _fields: Fields, spot: Spot) -> None:
-        """A message on its way from one agent to others."""
+    def passes(self, fields: Fields, spot: Spot) -> None:
+        """A message on its way from one agent to others; code that ran has no event of its own."""
         self._messages = self._messages or spot
+        told = present(fields, "payload")
+        if told is not None and not self._ran_code and bytes(told).find(_CODE) >= 0:
+            self._ran_code = True
+            message = "code ran, which only messages between agents tell"
+            self.builder.gap("evidence_gap", message, spot.down("/payload"))
 
     def failed(self, fields: Fields, spot: Spot) -> None:
         """An exception in an agent."""
