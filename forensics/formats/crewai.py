@@ -19,7 +19,7 @@ from forensics.core.times import nanoseconds
 from forensics.core.trace import NOWHERE, StepKind
 from forensics.formats.shared.call_words import sounds_like_a_call
 from forensics.formats.shared.chunks import documents
-from forensics.formats.shared.crewai.kinds import A2A, FAILURE, LLM, NOT_RUN, RUNS, TOOL, is_known, phase_of
+from forensics.formats.shared.crewai.kinds import A2A, FAILURE, LLM, METHOD, NOT_RUN, RUNS, TOOL, is_known, phase_of
 from forensics.formats.shared.crewai.pairing import Pairing
 from forensics.formats.shared.crewai.prompts import says_nothing, writes_a_call
 from forensics.formats.shared.crewai.records import span_of_thing
@@ -62,6 +62,7 @@ SPANS_ARE_COMPLETE = False
 _BATCH_OF = late(r"/batches/([^/?#]+)")
 _ANSWERED = f"{LLM}_completed"
 _NOTHING_SAID = "the model's answer is empty: what it asked for may not be recorded"
+_OWN_CODE = "a method of a flow in which no event fell: what its own code did is not recorded"
 _WRITTEN = "the model wrote down a call, and no event says what came of it"
 _ELSEWHERE = "an agent elsewhere was asked (A2A): what it did is not recorded"
 
@@ -276,6 +277,8 @@ class _Log:
         builder = self.build.trace(batch.name)
         for at in batch.written.values():
             builder.gap("evidence_gap", _WRITTEN, at)
+        for thing in batch.pairing.without_inside(METHOD):
+            builder.gap("evidence_gap", _OWN_CODE, self.halves.spot(thing.id))
         if batch.pairing.is_open:
             builder.gap("evidence_gap", "the events end before what they tell of has ended", batch.latest)
         if batch.expected is not None and batch.expected[0] != batch.events:

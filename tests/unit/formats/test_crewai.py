@@ -313,6 +313,16 @@ def test_what_may_hide_a_call_is_a_gap(says: str, events: list[Fields], write: C
     assert any(says in one for one in hiding(write(acting(*told, *events))))
 
 
+def test_what_the_own_code_of_a_flow_did_is_a_gap(write: Callable[[Any], Reading]) -> None:
+    begun, ended = (
+        event(at, f"method_execution_{end}", method_name="prepare") for at, end in ((2, "started"), (6, "finished"))
+    )
+    flow = event(1, "flow_started"), event(9, "flow_finished")
+    assert not hiding(write([flow[0], begun, asked(3), answered(4, "done"), ended, flow[1]]))
+    (gap,) = hiding(write([flow[0], begun, ended, asked(7), answered(8, "done"), flow[1]]))
+    assert "what its own code did" in gap
+
+
 def batch(*events: Fields, count: int, final: int) -> list[Fields]:
     uri = "https://crew.example/v1/tracing/batches"
     metadata = {"events_count": count, "batch_sequence": 1}

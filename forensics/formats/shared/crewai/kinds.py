@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 LLM, TOOL, AGENT, MCP = "llm_call", "tool_usage", "agent_execution", "mcp_tool_execution"
+METHOD = "method_execution"
 FAILURE = "tool_failure_detected"
 """A tool came back and says that it did not do its work."""
 A2A = "a2a_"
@@ -26,7 +27,7 @@ KINDS = {
 }  # fmt: skip
 """What of that is more than what stands around others, in the words of a recorded span."""
 HARNESS = frozenset(
-    {"crew_kickoff", "crew_train", "crew_test", "task", "flow", "method_execution", "llm_guardrail", "memory_retrieval"}
+    {"crew_kickoff", "crew_train", "crew_test", "task", "flow", METHOD, "llm_guardrail", "memory_retrieval"}
     | {"memory_save", "knowledge_query", "agent_reasoning", "agent_evaluation", "conversation_turn", "checkpoint"}
     | {"checkpoint_fork", "checkpoint_restore", "plan_step", "step_observation", "skill_discovery", "mcp_connection"}
     | {MCP, *KINDS}

@@ -101,6 +101,11 @@ class Pairing:
         """The latest run of the tool that an event names, with its arguments where there is one with these."""
         return next((self._latest_tool[mark] for mark in _marks(TOOL, fields) if mark in self._latest_tool), None)
 
+    def without_inside(self, family: str) -> list[Thing]:
+        """The things of a family in which nothing else happened that an event tells."""
+        around = {thing.inside for thing in self.things.values()}
+        return [thing for thing in self.things.values() if thing.family == family and thing.id not in around]
+
     def _new(self, family: str, fields: Fields, at: int) -> Thing:
         key = f"{next(self._numbers):09d}"  # where clocks say nothing, the order of the file does
         inside = self._inside(family, fields)
