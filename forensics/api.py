@@ -197,7 +197,10 @@ def examine(evidence: Where | Iterable[Where], options: Options | None = None) -
 def _wanted(evidence: Where | Iterable[Where]) -> tuple[Where, ...]:
     """The places that were handed in. Raises ConfigurationError for what is no place."""
     places = (evidence,) if isinstance(evidence, (str, Path)) else expected(evidence, "evidence", str, Path, Iterable)
-    return tuple(expected(place, "each evidence", str, Path) for place in places)
+    wanted = tuple(expected(place, "each evidence", str, Path) for place in places)
+    if sum(str(place) == STDIN for place in wanted) > 1:
+        raise ConfigurationError("standard input can be read once only", hint="name - once, and files beside it")
+    return wanted
 
 
 def examine_by(places: Sequence[tuple[str, str]], options: Options, by: Judges) -> Examination:

@@ -67,12 +67,17 @@ def _folders_of(evidence: Evidence) -> list[Path]:
 def _folder_of(place: str) -> Path:
     path = Path(place)
     if os.path.isdir(place):  # noqa: PTH112 - Path.is_dir raises where a folder above may not be entered
-        return path.resolve()
+        return _followed(path)
     while glob.has_magic(str(path)):
         path = path.parent
         if not glob.has_magic(str(path)):
-            return path.resolve()
-    return path.resolve().parent
+            return _followed(path)
+    return _followed(path).parent
+
+
+def _followed(path: Path) -> Path:
+    """Where its links lead; `Path.resolve` raises where they run in a circle."""
+    return Path(os.path.realpath(path))
 
 
 def _find(start: Path, evidence: list[Path], quiet: Settings) -> tuple[Path, dict[str, Any]] | None:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from forensics.cli.values import day
+
 if TYPE_CHECKING:
     from forensics.api import Options
 
@@ -90,12 +92,6 @@ def _limit_names(_context: click.Context, _parameter: click.Parameter, incomplet
     return [f"{name}=" for name in NAMES if name.startswith(incomplete)]
 
 
-def _date(
-    _context: click.Context, _parameter: click.Parameter, value: datetime.datetime | None
-) -> datetime.date | None:
-    return None if value is None else value.date()
-
-
 _OPTIONS: dict[str, Option] = {
     "rules": click.option(
         "--rules",
@@ -143,9 +139,8 @@ _OPTIONS: dict[str, Option] = {
     ),
     "as_of": click.option(
         "--as-of",
-        type=click.DateTime(["%Y-%m-%d"]),
+        callback=day,
         metavar="DATE",
-        callback=_date,
         help="The day by which expiry dates are judged.  [default: today, UTC]",
     ),
 }

@@ -61,6 +61,8 @@ def _statement(sql: str, connection: DuckDBPyConnection) -> dict[str, Any]:
     except (msgspec.DecodeError, RecursionError):
         raise _refused("the question is nested too deep") from None
     if told.get("error", True):
+        if told.get("error_type") == "not implemented":  # in DuckDB's words: can't be serialized
+            raise _refused("what does not ask changes something")
         raise _refused(one_line(str(told.get("error_message", "it is no SQL")), 300))
     statements = told["statements"]
     if len(statements) != 1:

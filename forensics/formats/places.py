@@ -50,7 +50,7 @@ def expand(wanted: Sequence[Where]) -> list[str]:
 
 def _expand(where: str) -> list[str]:
     if where != STDIN and is_folder(where):
-        return sorted(_below(where))
+        return sorted(_below(where)) or [where]  # which says itself that it holds nothing
     if not is_there(where) and glob.has_magic(where):
         return sorted(p for p in glob.iglob(where, recursive=True) if Path(p).is_file()) or [where]  # noqa: PTH207 - Path.glob takes no absolute pattern
     return [where]

@@ -7,6 +7,7 @@ The name comes from the person who runs the rerun, never from a trace or a case.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import sys
 from pathlib import Path
@@ -29,7 +30,7 @@ def search_paths(folders: Sequence[str]) -> tuple[str, ...]:
     """The folders in which code is looked for, as the cell needs them (default: the working folder). Raises
     ConfigurationError for what is no folder.
     """
-    found = tuple(str(Path(folder).resolve()) for folder in (folders or (".",)))
+    found = tuple(os.path.realpath(folder) for folder in (folders or (".",)))
     for folder in found:
         if not Path(folder).is_dir():
             raise ConfigurationError(f"{folder} is no folder", hint="name the folder in which the module lies")

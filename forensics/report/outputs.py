@@ -46,7 +46,7 @@ def check_outputs(
     beside = set(map(Path, {_home(one, homes) for one in (expand(places) if files is None else files)}))
     seen: set[Path] = set()
     for path in outputs:
-        home = path.absolute().parent.resolve()
+        home = Path(os.path.realpath(path.absolute().parent))
         if home / path.name in seen:
             raise ReportError(f"{_name(path)} is named twice as an output")
         seen.add(home / path.name)

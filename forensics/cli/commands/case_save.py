@@ -10,6 +10,7 @@ from forensics.cli.options import Settings, shared
 from forensics.cli.output import note, show
 from forensics.cli.progress import working
 from forensics.cli.quoting import quoted
+from forensics.cli.values import step_number
 
 _EPILOG = """\b
 Examples:
@@ -45,7 +46,7 @@ Exit codes:
 @click.option(
     "--tool", metavar="NAME=MODULE:FUNCTION", multiple=True, help="A function for a tool, run in the cell. Repeatable."
 )
-@click.option("--fork", type=click.IntRange(min=0), metavar="STEP", help="Changes count from this step on.")
+@click.option("--fork", callback=step_number, metavar="STEP", help="Changes count from this step on.")
 @click.option("--path", metavar="FOLDER", multiple=True, help="Where that code lies.  [default: .]")
 @click.option("--force", is_flag=True, help="Replace a case of the same name.")
 @shared("rules", "policy", "as_of", "input_format", "trace", "limit", "redact")

@@ -45,8 +45,14 @@ def _known_forms(_context: click.Context, _parameter: click.Parameter, value: tu
     return value
 
 
+def _two(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, str]:
+    if len(value) != 2:  # noqa: PLR2004 - two runs
+        raise click.UsageError(f"Name two runs, A and B, which may be in one file: {len(value)} given.")
+    return value[0], value[1]
+
+
 @click.command(epilog=_EPILOG)
-@click.argument("evidence", metavar="A B", nargs=2)
+@click.argument("evidence", metavar="A B", nargs=-1, callback=_two)
 @click.option("--trace-b", metavar="ID", help="Only this trace of B; --trace chooses one of A.")
 @click.option(
     "--input-format-b",

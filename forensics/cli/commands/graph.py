@@ -12,6 +12,7 @@ from forensics.cli.one_trace import one_trace
 from forensics.cli.options import JUDGING, READING, Settings, shared
 from forensics.cli.output import note, write
 from forensics.cli.progress import working
+from forensics.cli.values import step_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +39,7 @@ Marks: ! side-effecting, # handle-returning, = idempotent, ~ volatile.
 @click.argument("evidence")
 @click.option("--to", type=click.Choice(FORMS), default="json", show_default=True, help="The form of the graph.")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write to this file.")
-@click.option("--slice", "around", type=click.IntRange(min=0), metavar="STEP", help="Only what surrounds one step.")
+@click.option("--slice", "around", callback=step_number, metavar="STEP", help="Only what surrounds one step.")
 @click.option("--back", is_flag=True, help="With --slice: what led to it.")
 @click.option("--forward", is_flag=True, help="With --slice: what it led to.")
 @click.option("--depth", type=click.IntRange(min=1), metavar="N", help="With --slice: at most N edges away.")

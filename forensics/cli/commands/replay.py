@@ -10,6 +10,7 @@ from forensics.cli.options import Settings, shared
 from forensics.cli.output import note, show
 from forensics.cli.progress import working
 from forensics.cli.quoting import quoted
+from forensics.cli.values import step_number
 
 _EPILOG = """\b
 Examples:
@@ -68,7 +69,7 @@ Exit codes:
     show_default=True,
     help="How that endpoint is spoken to.",
 )
-@click.option("--fork", type=click.IntRange(min=0), metavar="STEP", help="Changes count from this step on.")
+@click.option("--fork", callback=step_number, metavar="STEP", help="Changes count from this step on.")
 @click.option("--path", metavar="FOLDER", multiple=True, help="Where that code lies.  [default: .]")
 @click.option(
     "--trace-out",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from forensics.cli.commands.classify import complain
 from forensics.cli.corpus_report import is_corpus, report_corpus
 from forensics.cli.options import JUDGING, READING, SEVERITIES, Body, Settings, shared
 from forensics.cli.output import note, write
@@ -187,6 +188,7 @@ def command(
         examination = examine(evidence, settings.options())
         document = examination.report(options)
         written = _written(examination, document, wanted, options)
+    complain(examination)
     check_outputs([path for path, _ in written], evidence, force=force)
     _deliver(written, settings, force=force)
     if bundle is not None:

@@ -7,9 +7,11 @@ what it opens (FORMATS: the trap of `mode=ro`).
 from __future__ import annotations
 
 import contextlib
+import glob
 import hashlib
 import itertools
 import mmap
+import os
 import stat
 import sys
 from pathlib import Path
@@ -141,6 +143,9 @@ def open_source(where: str, name: str = "") -> Source:
             source = _snapshot(stream, name or remote.name_of(where, ()) or remote.public(where))
             source.came_from(where)
             return source
+    if not where:
+        hint = "name a file; a variable of the shell that is not set gives an empty name"
+        raise EvidenceError("no file is named", hint=hint, code="evidence_missing")
     path = Path(where)
     with _opened(path) as file:
         before = _state(path)
@@ -164,19 +169,34 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
-            message = f"{path.name} is a folder that can't be listed"
-            raise EvidenceError(message, hint="check that you may read it", code="evidence_unreadable")
+            raise _no_file(path)
         if not stat.S_ISREG(mode):
             message = f"{path.name} is no regular file"
             raise EvidenceError(message, hint="name a file; pipes are read with -", code="evidence_not_a_file")
         with path.open("rb") as file:
             yield file
     except FileNotFoundError:
-        message = f"there is no file {path.name}"
+        pattern = glob.has_magic(str(path))
+        message = f"no file matches {path.name}" if pattern else f"there is no file {path.name}"
         raise EvidenceError(message, hint="check the path", code="evidence_missing") from None
     except OSError as error:
         message = f"{path.name} can't be opened: {error.strerror or type(error).__name__}"
         raise EvidenceError(message, hint="check that you may read it", code="evidence_unreadable") from None
+
+
+def _no_file(folder: Path) -> EvidenceError:
+    """Why a folder is opened: it can't be listed, holds nothing, or stands where one file is asked for."""
+    name = folder.name or str(folder)
+    try:
+        os.scandir(folder).close()
+    except OSError:
+        message, hint = f"{name} is a folder that can't be listed", "check that you may read it"
+        return EvidenceError(message, hint=hint, code="evidence_unreadable")
+    if any(not file.startswith(".") for _, _, files in os.walk(folder) for file in files):
+        message, hint = f"{name} is a folder, and one file is asked for", "name a file in it"
+        return EvidenceError(message, hint=hint, code="evidence_not_a_file")
+    message, hint = f"{name} is a folder without a file in it", "check the path; hidden files are not looked at"
+    return EvidenceError(message, hint=hint, code="evidence_missing")
 
 
 def _check_size(size: int, name: str) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from forensics.report.incident.documents import Blank, Obligation
     from forensics.report.incident.markdown.words import Ticket
 
+_WHY = 400  # characters of why an evidence was not read
 _HERE = {"evidence": "evidence", "partly": "partly", "not_in_a_trace": "not in a trace"}
 
 
@@ -47,7 +48,10 @@ def custody(ticket: Ticket) -> Iterator[str]:
 
 
 def _input(row: EvidenceRow) -> tuple[str, ...]:
-    read = row.coverage or (f"not read: {row.error.code}" if row.error else row.status)
+    read = row.coverage or row.status
+    if row.error is not None:
+        why = "; ".join(filter(None, (row.error.message, row.error.hint)))
+        read = f"not read: {row.error.code}: {cell(why, _WHY)}"
     return (cell(row.name), f"{row.size} bytes", row.format or "", read, f"`{row.sha256}`" if row.sha256 else "")
 
 

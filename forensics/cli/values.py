@@ -1,0 +1,30 @@
+"""What does an option or argument take, and what is said of anything else? Callbacks of click that commands share."""
+
+from __future__ import annotations
+
+import datetime
+
+import click
+
+_LONGEST = 18  # digits of a number of a step
+
+
+def step_number(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """The number of a step, as audit and inspect tell it. Says so where the arguments seem to be in another order."""
+    if value is None:
+        return None
+    if value.isascii() and value.isdecimal() and len(value) <= _LONGEST:
+        return int(value)
+    swapped = parameter.param_type_name == "argument" and str(context.params.get("evidence", "")).isdecimal()
+    order = "; EVIDENCE comes first, and then STEP" if swapped else ""
+    raise click.BadParameter(f"{value!r} is no number of a step: they count from 0, as inspect shows them{order}")
+
+
+def day(_context: click.Context, _parameter: click.Parameter, value: str | None) -> datetime.date | None:
+    """A day."""
+    try:
+        return (
+            None if value is None else datetime.datetime.strptime(value, "%Y-%m-%d").replace(tzinfo=datetime.UTC).date()
+        )
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no day such as 2027-01-31") from None
