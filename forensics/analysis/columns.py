@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 
 _DEEPEST = 16
 _LONGEST = 16  # items of an array that are told place by place
+_AT_ONCE = 1 << 13  # items of a long array
 _SCALARS = ({str}, {int})
 
 
 class Column(msgspec.Struct, frozen=True):
     """The scalars of one type, texts or whole numbers, that stand at one place, each with the row of its value. `above`
     and `token` are that place and `key` is the nearest key above it, as in a leaf (forensics.core.leaves). Where the
-    scalars are the items of one long array, `token` is None: each stands in the place of its own number.
+    scalars are some items of one long array, `token` is None: the first is that of the number `begin`, and each stands
+    in the place of its own number.
     """
 
     rows: Sequence[int]
@@ -33,11 +35,12 @@ class Column(msgspec.Struct, frozen=True):
     above: str
     token: Token | None
     key: str | None
+    begin: int = 0
 
     @property
     def tokens(self) -> Sequence[Token]:
         """The key or index of each."""
-        return range(len(self.rows)) if self.token is None else [self.token] * len(self.rows)
+        return self._places if self.token is None else [self.token] * len(self.rows)
 
     @property
     def pointer(self) -> str:
@@ -47,7 +50,11 @@ class Column(msgspec.Struct, frozen=True):
     @property
     def numbers(self) -> Sequence[int]:
         """The place of each in the one array whose items they are, or NOWHERE."""
-        return range(len(self.rows)) if self.token is None else [NOWHERE] * len(self.rows)
+        return self._places if self.token is None else [NOWHERE] * len(self.rows)
+
+    @property
+    def _places(self) -> range:
+        return range(self.begin, self.begin + len(self.rows))
 
     @property
     def is_text(self) -> bool:
@@ -100,11 +107,13 @@ class Columns:
                 yield from self._long(row, array, place)
 
     def _long(self, row: int, array: Sequence[Any], place: _Place) -> Iterator[Column]:
-        """The items of a long array in one column, where all are texts or all are whole numbers."""
-        if set(map(type, array)) in _SCALARS:
-            yield Column([row] * len(array), array, place.pointer, None, place.key)
-        else:
+        """The items of a long array, so many in one column, where all are texts or all are whole numbers."""
+        if set(map(type, array)) not in _SCALARS:
             self.left.add(row)
+            return
+        for begin in range(0, len(array), _AT_ONCE):
+            some = array[begin : begin + _AT_ONCE]
+            yield Column([row] * len(some), some, place.pointer, None, place.key, begin)
 
     def _at(self, rows: Sequence[int], items: Sequence[Any], place: _Place) -> Iterator[Column]:
         types = set(map(type, items))

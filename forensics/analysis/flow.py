@@ -92,7 +92,7 @@ class _Flow:
         kinds, calls = self.trace.kind, self.trace.call
         held = [kinds[row] == _RESULT and calls[row] >= 0 for row in part.rows]
         rows = list(compress(part.rows, held))
-        return Results(rows, self._values(rows), list(compress(part.lines, held)), part.of(held))
+        return Results(rows, self._values(rows), list(compress(part.lines, held)))
 
     def _values(self, rows: list[int]) -> list[object]:
         return values_of([text or b"null" for text in self.trace.payload.several(rows)])

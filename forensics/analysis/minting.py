@@ -13,14 +13,14 @@ from __future__ import annotations
 import re
 from array import array
 from itertools import compress, repeat
-from operator import attrgetter
+from operator import attrgetter, ne, or_
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import astuple
 
 from forensics.analysis.bare import ROUND
-from forensics.analysis.newcomers import LONGEST_VALUE, WAITS, Brought, Newcomers, may_be_value
+from forensics.analysis.newcomers import LONGEST_VALUE, WAITS, Brought, Newcomers, encoded_all, may_be_value
 from forensics.analysis.runs import anchor_of
 from forensics.analysis.texts import encoded
 from forensics.analysis.written_times import holds_time
@@ -102,8 +102,9 @@ class Minting:
             found.append(Brought(rows, values, kinds, anchors, pointers, [NOWHERE] * len(rows)))
             self._found = []
         waiting: list[Pending] = []
-        for brought in found:
-            self._settle(brought, waiting)
+        found.reverse()
+        while found:  # none is kept that is settled
+            self._settle(found.pop(), waiting)
         waiting.sort(key=attrgetter("step"))
         return waiting
 
@@ -114,23 +115,26 @@ class Minting:
         if WAITS in brought.kinds:
             self._let_wait(brought.only([kind == WAITS for kind in brought.kinds]), waiting)
             brought = brought.only(brought.kinds)
-        calls = [self._trace.call[row] for row in brought.rows]
+        calls = list(map(self._trace.call.__getitem__, brought.rows))
         kinds = self._known_kinds(calls, brought)
         if None in kinds:
             known = [kind is not None for kind in kinds]
             brought, calls, kinds = brought.only(known), list(compress(calls, known)), list(compress(kinds, known))
-        rows, values, _, anchors, pointers, items = astuple(brought)
+        rows, values, _, _, pointers, items = astuple(brought)
+        anchors = _anchors(brought)
         numbers = self.handles.add_all(values, kinds, calls, rows, pointers, items)
         self.minted.known.extend(rows)
         live, may_come_back = self._runs.live, self._runs.may_come_back
-        watched = [anchor in live or len(anchor) != len(value) for anchor, value in zip(anchors, values, strict=True)]
+        composed = map(ne, map(len, anchors), map(len, values))
+        watched = list(map(or_, composed, map(live.__contains__, anchors)))
         for number, value, anchor, row in compress(zip(numbers, values, anchors, rows, strict=True), watched):
             text = encoded(value)
             if text == anchor or may_come_back(text, anchor):
                 self.minted.add(number, text, anchor, row)
 
     def _let_wait(self, brought: Brought, waiting: list[Pending]) -> None:
-        for row, value, _, anchor, pointer, number in zip(*astuple(brought), strict=True):
+        told = zip(brought.rows, brought.values, _anchors(brought), brought.pointers, brought.numbers, strict=True)
+        for row, value, anchor, pointer, number in told:
             waiting.append(Pending(value, row, pointer if number < 0 else f"{pointer}/{number}", anchor))
             self.minted.expect(anchor, row)
 
@@ -166,7 +170,7 @@ class Minting:
         return alone
 
     def _is_known_oddly(self, new: Newcomers) -> bool:
-        return not self._odd.keys().isdisjoint(new.runs)
+        return bool(self._odd) and not self._odd.keys().isdisjoint(new.runs)
 
     def _result(self, row: int, value: Any, line: bytes) -> None:
         """What a result brings, of which `line` are the runs: the scalars of a structured one first, then the runs of
@@ -305,6 +309,11 @@ class Minting:
         if kind == _CLOCK:
             return kind if _within(value, self._trace.calls[call]) else None
         return kind if kind in NEW_BY_SHAPE else REFERENCE
+
+
+def _anchors(brought: Brought) -> Sequence[bytes]:
+    """The run by which each of these values is found."""
+    return brought.anchors or encoded_all(brought.values)
 
 
 def _within(value: str, call: Call) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain, compress, repeat
+from itertools import chain, compress
 from operator import ne
 from typing import TYPE_CHECKING
 
@@ -45,20 +45,14 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 class Part(msgspec.Struct, frozen=True):
-    """Some rows that follow each other (`span`): those that hold runs, how many each of them holds, and these runs, a
-    line of text for each row; and the ones that may be related to others.
+    """Some rows that follow each other (`span`): those that hold runs, and these runs, a line of text for each row; and
+    the ones that may be related to others.
     """
 
     span: range
     rows: Sequence[int]
-    counts: Sequence[int]
     lines: list[bytes]
     related: Standing
-
-    def of(self, held: Sequence[bool]) -> Standing:
-        """The runs of those of its rows that are held."""
-        rows, counts = compress(self.rows, held), compress(self.counts, held)
-        return Standing(list(chain.from_iterable(map(repeat, rows, counts))), _runs_of(compress(self.lines, held)))
 
 
 class Occurrences:
@@ -67,13 +61,15 @@ class Occurrences:
     Of runs that may be related to others, `first` is the row where a run first stands (-1 for those `told` before the
     first row), `other_case` leads from a run in lower case to the runs that differ from each other in case only,
     `holders` from a run to the longer runs that begin or end with it. `live` are the runs that another row names, in
-    whatever way. A run of which nothing of this is known stands in one row only. `times` knows times that are written.
+    whatever way. A run of which nothing of this is known stands once. `times` knows times that are written; `spelled`
+    are the rows in which a letter may be spelled as an escape.
     """
 
     def __init__(self, trace: Trace, told: Iterable[bytes]) -> None:
         self.small = len(trace) <= SMALL_TRACE
         self.runs_of = all_runs if self.small else digit_runs
         self._all = RunBlocks(trace.payload.texts(), with_digit=not self.small)
+        self.spelled = frozenset(self._all.spelled)
         self.times = WrittenTimes(self._all)
         distinct, related = self._all.distinct()
         self.encoded = self._encoded(trace, distinct)
@@ -173,24 +169,19 @@ def _last_of_row(blocks: Sequence[Block], at: int) -> int:
 def _part(span: range, blocks: Sequence[Block], held: Sequence[_Held]) -> Part:
     """The part of those rows, by their blocks and what may be related of each."""
     rows = list(chain.from_iterable([block.rows for block in blocks]))
-    counts = list(chain.from_iterable([block.counts for block in blocks]))
     related = Standing(list(chain.from_iterable([one.rows for one in held])), _runs_of([one.text for one in held]))
     lines = list(chain.from_iterable([block.text.split(END) for block in blocks]))
     if len(rows) > len(set(rows)):
-        rows, counts, lines = _by_row(rows, counts, lines)
-    return Part(span, rows, counts, lines, related)
+        rows, lines = _by_row(rows, lines)
+    return Part(span, rows, lines, related)
 
 
-def _by_row(rows: list[int], counts: list[int], lines: list[bytes]) -> tuple[list[int], list[int], list[bytes]]:
-    """The same with what is told of one row in several places brought together."""
-    places: dict[int, list[int]] = {}
-    for at, row in enumerate(rows):
-        places.setdefault(row, []).append(at)
-    return (
-        list(places),
-        [sum(counts[at] for at in of) for of in places.values()],
-        [b" ".join([lines[at] for at in of]) for of in places.values()],
-    )
+def _by_row(rows: list[int], lines: list[bytes]) -> tuple[list[int], list[bytes]]:
+    """The same with what is told of one row in several lines brought together."""
+    told: dict[int, list[bytes]] = {}
+    for row, line in zip(rows, lines, strict=True):
+        told.setdefault(row, []).append(line)
+    return list(told), list(map(b" ".join, told.values()))
 
 
 def _runs_of(texts: Iterable[bytes]) -> Runs:

@@ -68,6 +68,7 @@ class RunBlocks:
         self.blocks: list[Block] = []
         self.spelled: list[int] = []
         self.percent: list[int] = []
+        self._told_often: set[bytes] = set()  # runs that a stretch holds more than once
         self._with_digit = with_digit
         self._read(payloads)
 
@@ -105,9 +106,13 @@ class RunBlocks:
         self._add_stretch(row, open_time)
 
     def _add_stretch(self, row: int, runs: Runs) -> None:
-        if runs:
-            once = _told_once(runs)
-            self.blocks.append(Block(array("i", [row]), array("i", [len(once)]), b" ".join(once)))
+        if not runs:
+            return
+        counted = Counter(runs)
+        if len(counted) < len(runs):
+            self._told_often.update([run for run, times in counted.items() if times > 1])
+            runs = _told_once(runs)
+        self.blocks.append(Block(array("i", [row]), array("i", [len(runs)]), b" ".join(runs)))
 
     def _close(self, rows: list[int], texts: list[bytes]) -> None:
         """Read the texts of these rows."""
@@ -128,7 +133,7 @@ class RunBlocks:
         once among those of one text. A log says the same again and again, so little is left to be looked at.
         """
         told: list[bytes] = []
-        often: set[bytes] = set()
+        often = set(self._told_often)
         counted = Counter[bytes]()
         for at, block in enumerate(self.blocks, 1):
             counted.update(block.runs)
@@ -152,8 +157,6 @@ def _stretches(text: bytes) -> Iterator[bytes]:
 def _told_once(runs: Runs) -> Runs:
     """Each of these runs once, but those of written times: these stand behind all others, time after time."""
     once = dict.fromkeys(runs)
-    if len(once) == len(runs):
-        return runs
     times = [time.split() for time in written_times(b" ".join(runs))]
     for run in chain.from_iterable(times):
         once.pop(run, None)

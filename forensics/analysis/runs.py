@@ -31,6 +31,7 @@ KINDS = bytes(ord("0") if b in _DIGITS else ord("a") if b in _WORD else ord(" ")
 END = b"\n"
 """The end of a line, where the runs of rows are told as lines of text."""
 _APART = bytes(b if b in _WORD or b in END else ord(" ") for b in range(256))
+_KINDS_APART = bytes(b if b in END else kind for b, kind in enumerate(KINDS))
 _DIGIT = late(b"[0-9]")
 _FEW = 8  # runs that are searched for in a text one by one
 
@@ -67,6 +68,14 @@ def runs_of_each(texts: Sequence[bytes], *, with_digit: bool) -> list[Runs]:
         lines = [text.translate(_APART) for text in texts]
     each = map(bytes.split, lines)
     return [list(filter(_DIGIT.search, runs)) for runs in each] if with_digit else list(each)
+
+
+def kinds_of_each(texts: Sequence[bytes]) -> list[bytes]:
+    """The characters of each of some texts: `0` for a digit, `a` for the others of a run, and a space for those of
+    none. They are told together.
+    """
+    lines = END.join(texts).translate(_KINDS_APART).split(END)
+    return lines if len(lines) == len(texts) else [text.translate(KINDS) for text in texts]
 
 
 def places_of(wanted: Collection[bytes], text: bytes) -> Iterator[tuple[int, bytes]]:

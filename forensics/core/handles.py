@@ -6,8 +6,8 @@ from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
-from operator import lt
+from itertools import accumulate, islice
+from operator import le, lt
 from typing import overload
 
 import msgspec
@@ -131,7 +131,7 @@ class Handles(Sequence[Handle]):
 
     def close(self) -> None:
         """Put the handles into the order of their steps, when the last one and its last use are there."""
-        self._order = array("i", sorted(range(len(self)), key=self._step.__getitem__))
+        self._order = _places_by(self._step)
         self._uses.close(len(self))
         calls = array("i", (self._call[number] for number in self._order))
         self._begin, self._by_call = _sorted_by(calls, max(calls, default=NOWHERE) + 1)
@@ -219,7 +219,13 @@ def _sorted_by(keys: Sequence[int], count: int) -> tuple[array[int], array[int]]
     """
     held = Counter(keys)
     begins = accumulate((held.get(key, 0) for key in range(count)), initial=0)
-    return array("i", begins), array("i", sorted(range(len(keys)), key=keys.__getitem__))
+    return array("i", begins), _places_by(keys)
+
+
+def _places_by(keys: Sequence[int]) -> array[int]:
+    """The places of keys, sorted by key and, of one key, in their order: most often as they stand."""
+    stand = all(map(le, keys, islice(keys, 1, None)))
+    return array("i", range(len(keys)) if stand else sorted(range(len(keys)), key=keys.__getitem__))
 
 
 class _Uses:

@@ -378,6 +378,8 @@ def test_long_texts_that_name_many_values(most: int, story: list[tuple[Any, ...]
             patch.setattr(module, "SMALL_TRACE", most)
         patch.setattr(run_blocks, "_LONG", 4)
         patch.setattr(runs, "_FEW", 0)
+        patch.setattr(columns, "_LONGEST", 1)
+        patch.setattr(columns, "_AT_ONCE", 2)
         patch.setattr(texts_read, "_SEARCHES", 0)
         fast, naive = both(trace)
     assert fast == naive
@@ -398,6 +400,7 @@ def test_results_that_are_looked_at_together_bring_what_each_by_itself_brings(
         patch.setattr(run_blocks, "_BLOCK", 1)
         assert together == list(flow(trace, classified, RULES).handles)
         patch.setattr(columns, "_LONGEST", 0)
+        patch.setattr(columns, "_AT_ONCE", 2)
         assert together == list(flow(trace, classified, RULES).handles)
         patch.setattr(minting.Minting, "_is_known_oddly", lambda *_: True)
         assert together == list(flow(trace, classified, RULES).handles)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forensics.analysis import run_blocks
-from forensics.analysis.occurrences import Occurrences, Standing
+from forensics.analysis.occurrences import Occurrences, Part
 from forensics.analysis.runs import all_runs, digit_runs, plain_bytes
 from forensics.core.build import Spot, TraceBuilder
 from forensics.core.places import Places
@@ -76,8 +76,7 @@ def test_each_row_comes_back_with_its_runs(told: list[str]) -> None:
     expected = [(row, runs) for row, text in enumerate(told) if (runs := digit_runs(text.encode()))]
     parts = list(occurrences(told).parts())
     assert [row for part in parts for row in part.span] == list(range(len(told)))
-    assert [(row, runs) for part in parts for row, runs in by_row(part.of([True] * len(part.rows)))] == expected
-    assert not any(part.of([False] * len(part.rows)).runs for part in parts)
+    assert [one for part in parts for one in by_row(part)] == expected
 
 
 @settings(deadline=None)
@@ -88,17 +87,12 @@ def test_a_row_that_is_read_in_stretches_comes_back_once(told: list[str]) -> Non
     whole = [part for part in occurrences(told).parts() if part.rows]
     assert [row for part in parts for row in part.span] == list(range(len(told)))
     assert [row for part in parts for row in part.rows] == [row for part in whole for row in part.rows]
-    for part in parts:
-        assert [len(line.split()) for line in part.lines[: len(part.rows)]] == list(part.counts)
-    found = {row: set(runs) for part in parts for row, runs in by_row(part.of([True] * len(part.rows)))}
-    assert found == {row: set(runs) for part in whole for row, runs in by_row(part.of([True] * len(part.rows)))}
+    found = {row: set(runs) for part in parts for row, runs in by_row(part)}
+    assert found == {row: set(runs) for part in whole for row, runs in by_row(part)}
 
 
-def by_row(told: Standing) -> list[tuple[int, list[bytes]]]:
-    rows: dict[int, list[bytes]] = {}
-    for row, run in zip(told.rows, told.runs, strict=True):
-        rows.setdefault(row, []).append(run)
-    return list(rows.items())
+def by_row(part: Part) -> list[tuple[int, list[bytes]]]:
+    return [(row, line.split()) for row, line in zip(part.rows, part.lines, strict=True)]
 
 
 def test_a_value_that_is_spelled_with_escapes_is_the_value() -> None:

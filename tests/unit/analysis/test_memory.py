@@ -81,17 +81,38 @@ def test_a_long_value_costs_nothing_beside_the_file(tmp_path: Path) -> None:
     assert kept[1] - kept[0] < 1 << 16  # of 1.6 MB
 
 
-def test_a_long_text_costs_no_object_for_each_of_its_words(tmp_path: Path) -> None:
-    path, said = tmp_path / "log.jsonl", "The order stands, and nothing else is known of it. " * 40_000
-    call = {"type": "tool_call", "call_id": "c0", "name": "read", "args": {}}
-    told = (call, {"type": "tool_result", "call_id": "c0", "result": {"log": said}})
-    path.write_text("".join(json.dumps(line) + "\n" for line in told), encoding="utf-8")
+def most_held(path: Path, tmp_path: Path) -> float:
+    """The most memory that was in use at once while a log was examined, as a multiple of its size."""
     examine(log(tmp_path / "short.jsonl", 1))  # what is made once is there
     tracemalloc.start()
     try:
         examine(path)
-        most = tracemalloc.get_traced_memory()[1]
+        return tracemalloc.get_traced_memory()[1] / path.stat().st_size
     finally:
         tracemalloc.stop()
 
-    assert most < 6 * path.stat().st_size  # each of its 400,000 words, as an object, would be 20 times as much
+
+def one_result(path: Path, result: object) -> Path:
+    call = {"type": "tool_call", "call_id": "c0", "name": "create_orders", "args": {}}
+    told = (call, {"type": "tool_result", "call_id": "c0", "result": result})
+    path.write_text("".join(json.dumps(line) + "\n" for line in told), encoding="utf-8")
+    return path
+
+
+def test_a_long_text_costs_no_object_for_each_of_its_words(tmp_path: Path) -> None:
+    said = "The order stands, and nothing else is known of it. " * 40_000
+    path = one_result(tmp_path / "log.jsonl", {"log": said})
+    assert most_held(path, tmp_path) < 6  # each of its 400,000 words, as an object, would be 20 times as much
+
+
+def test_the_ids_of_a_long_list_are_looked_at_some_at_a_time(tmp_path: Path) -> None:
+    path = one_result(tmp_path / "log.jsonl", {"ids": [f"ord_{n * 7919 % 10**9:09}" for n in range(60_000)]})
+    assert most_held(path, tmp_path) < 24  # tables of all of them would make it 31
+
+
+def test_the_ids_of_a_long_list_are_its_values_in_their_places(tmp_path: Path) -> None:
+    ids = [f"ord_{n:06}" for n in range(20_000)]
+    path = one_result(tmp_path / "log.jsonl", {"note": "see job_77f1a", "ids": [*ids, ids[5]], "last": ids[-1]})
+    handles = examine(path).analyses[0].handles
+    assert [one.value for one in handles] == [*ids, "job_77f1a"]
+    assert [one.pointer for one in handles] == [*(f"/ids/{n}" for n in range(20_000)), ""]
