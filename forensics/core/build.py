@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from forensics.core.again import several_times
 from forensics.core.agreement import agree, compare_arguments, may_say_cut, says_it_was_cut
 from forensics.core.evidence import Basis
 from forensics.core.executions import ExecutionBuilder
@@ -348,16 +349,23 @@ class TraceBuilder(ExecutionBuilder):
     def _duplicate_ids(self) -> None:
         calls = self.trace.calls
         again = calls.rare("again_of")
-        ids = calls.recorded_ids(range(len(calls)))
-        told = [row for row in calls.with_an_id() if row not in again]
-        counts = Counter(ids[row] for row in told) if len(set(ids)) < len(ids) else {}
-        steps: dict[str | None, list[int]] = {}
-        for row in told if counts else ():
-            if counts[ids[row]] > 1:
-                steps.setdefault(ids[row], []).append(self._call(row).step)
-        for recorded_id, held in steps.items():
-            message = f"the call id {one_line(recorded_id or '', 60)} names {len(held)} different calls"
-            self.note(finding("duplicate_call_id", message, steps=tuple(held)))
+        held = several_times(len(calls), self._recorded_ids)
+        steps: dict[str, list[int]] = {}
+        for row, recorded_id in enumerate(self._recorded_ids() if held else ()):
+            if recorded_id in held and row not in again:
+                steps.setdefault(recorded_id, []).append(self._call(row).step)
+        for recorded_id, found in steps.items():
+            if len(found) == 1:
+                continue
+            message = f"the call id {one_line(recorded_id, 60)} names {len(found)} different calls"
+            self.note(finding("duplicate_call_id", message, steps=tuple(found)))
+
+    def _recorded_ids(self) -> Iterator[str]:
+        """The ids of the calls; "" for none."""
+        calls = self.trace.calls
+        for start in range(0, len(calls), _TOGETHER):
+            rows = range(start, min(start + _TOGETHER, len(calls)))
+            yield from (recorded_id or "" for recorded_id in calls.recorded_ids(rows))
 
     def _missing_ids(self) -> None:
         """Calls of a turn without an id, where others of the trace have one, or where one turn asked twice for a tool:

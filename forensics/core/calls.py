@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from itertools import accumulate, repeat
+from itertools import accumulate, chain, repeat
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import msgspec
@@ -22,7 +22,7 @@ from forensics.core.places import NOWHERE
 from forensics.core.strings import Texts
 
 if TYPE_CHECKING:
-    from forensics.core.strings import Strings
+    from forensics.core.strings import Parted, Strings
     from forensics.core.trace import Trace
 
 _T = TypeVar("_T")
@@ -433,31 +433,39 @@ class Calls(Sequence[Call]):
     def run_all(
         self,
         rows: Sequence[int],
-        witnesses: Sequence[Witness],
+        executed: Sequence[int],
         answers: Sequence[int],
         servers: Sequence[int],
         times: Sequence[tuple[int, int]],
     ) -> None:
-        """Note that these calls ran: the record of each, the step that says what it returned, the server as a number of
-        `strings` (NOWHERE: not told), and when it began and ended.
+        """Note that these calls ran: the number of the record of each, the step that says what it returned, the server
+        as a number of `strings` (NOWHERE: not told), and when it began and ended.
         """
         numbers, kinds = self.numbers, self.kinds
         self.times.extend(repeat(NOWHERE, _TIMES * (max(rows, default=NOWHERE) + 1) - len(self.times)))
-        told = zip(rows, self._all_beside(witnesses), answers, servers, times, strict=True)
-        for row, executed, answer, server, (start, end) in told:
+        told = zip(rows, executed, answers, servers, times, strict=True)
+        for row, record, answer, server, (start, end) in told:
             at, kind, time = row * _WIDTH, row * _DEPTH, row * _TIMES
-            numbers[at + _EXECUTED], numbers[at + _RETURNED], numbers[at + _RESULT_STEP] = executed, answer, answer
+            numbers[at + _EXECUTED], numbers[at + _RETURNED], numbers[at + _RESULT_STEP] = record, answer, answer
             if numbers[at + _SERVER] < 0:
                 numbers[at + _SERVER] = server
             kinds[kind + _OUTCOME], kinds[kind + _ABSENCE], kinds[kind + _ENDED] = _RECORDED, 0, end >= 0
             self.times[time], self.times[time + 1] = start, end
 
-    def _all_beside(self, witnesses: Sequence[Witness]) -> range:
-        """Keep records that are no steps; returns their numbers."""
+    def all_beside(
+        self,
+        payloads: Sequence[Payload | None],
+        places: Sequence[int],
+        pointers: Sequence[str | Parted],
+        steps: Sequence[int],
+    ) -> range:
+        """Keep records that are no steps, by what each `Witness` of them would have; returns their numbers."""
         first = _BESIDE - len(self._beside) // _BESIDE_WIDTH
-        for witness in witnesses:
-            self.beside(witness)
-        return range(first, first - len(witnesses), -1)
+        told = zip(payloads, places, strict=True)
+        numbers = [NOWHERE if payload is None else self.payloads.add(payload, place) for payload, place in told]
+        found = zip(numbers, places, self._trace.pointers.add_all(pointers), steps, strict=True)
+        self._beside.extend(chain.from_iterable(found))
+        return range(first, first - len(numbers), -1)
 
     def tool(self, row: int) -> str:
         """The tool of a call."""

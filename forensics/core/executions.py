@@ -14,7 +14,8 @@ import msgspec
 from forensics.core.agreement import Rung, agree
 from forensics.core.lanes import Known
 from forensics.core.stretches import Joined, Stretch, StretchBuilder
-from forensics.core.trace import NOWHERE, Outcome, Payload, StepKind, Witness
+from forensics.core.strings import Parted
+from forensics.core.trace import NOWHERE, Outcome, Payload, StepKind
 
 if TYPE_CHECKING:
     from forensics.core.lanes import Lane
@@ -27,7 +28,7 @@ class Ran(msgspec.Struct, frozen=True, gc=False):
 
     arguments: Payload | None
     place: int
-    pointer: str
+    pointer: str | Parted
     server: str | None
     start: int
     end: int
@@ -125,10 +126,15 @@ class ExecutionBuilder(StretchBuilder):
         add, first = self.trace.strings.add, len(self.trace) - len(told.stretch.kinds)
         rows = [joined.calls[at] for at in pairs]
         steps = [first + call if call >= 0 else self._call(NOWHERE - 1 - call).step for call in pairs.values()]
-        executed = zip(told.ran, steps, strict=True)
+        executed = self.trace.calls.all_beside(
+            [one.arguments for one in told.ran],
+            [one.place for one in told.ran],
+            [one.pointer for one in told.ran],
+            steps,
+        )
         self.trace.calls.run_all(
             rows,
-            [Witness(one.arguments, one.place, one.pointer, step) for one, step in executed],
+            executed,
             [first + at for at in pairs],
             [NOWHERE if one.server is None else add(one.server) for one in told.ran],
             [(one.start, one.end) for one in told.ran],

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.core.strings import Parted
 from forensics.core.trace import NOWHERE, Outcome, StepKind
 from forensics.core.tuples import TupleBuilder
 
 if TYPE_CHECKING:
     from forensics.core.lanes import Lane
-    from forensics.core.strings import Numbered, Strings
 
 
 class Stretch(msgspec.Struct, frozen=True, gc=False):
@@ -41,7 +41,7 @@ class Stretch(msgspec.Struct, frozen=True, gc=False):
     times: Sequence[int]
     offsets: Sequence[int]
     lengths: Sequence[int]
-    pointers: Sequence[str] = ()
+    pointers: Sequence[str | Parted] = ()
     agents: Sequence[str] = ()
     servers: Sequence[str] = ()
 
@@ -104,12 +104,12 @@ class StretchBuilder(TupleBuilder):
             (
                 stretch.kinds,
                 joined.names,
-                _numbers(strings, stretch.agents, size, lane.agent),
+                strings.add_all(stretch.agents) if stretch.agents else _times(strings.add(lane.agent), size),
                 stretch.places,
-                _numbers(self.trace.pointers, stretch.pointers, size, ""),
+                self.trace.pointers.add_all(stretch.pointers) if stretch.pointers else _times(0, size),
                 joined.calls,
                 joined.turns,
-                array("i", [NOWHERE]) * size,
+                _times(NOWHERE, size),
             ),
             stretch.times,
         )
@@ -227,9 +227,8 @@ class StretchBuilder(TupleBuilder):
         self.result_count += len(pairs.within) + len(pairs.before)
 
 
-def _numbers(kept: Strings | Numbered, texts: Sequence[str], size: int, usual: str) -> Sequence[int]:
-    """The number of each text, where they are given; else so many times that of the usual one."""
-    return kept.add_all(texts) if texts else array("i", [kept.add(usual)]) * size
+def _times(number: int, size: int) -> array[int]:
+    return array("i", [number]) * size
 
 
 def _first_again(lane: Lane, stretch: Stretch, named: list[int]) -> int:

@@ -39,8 +39,12 @@ class Strings:
         return self._texts[number]
 
 
+Parted = tuple[str, int, str]
+"""A text as what stands before a number in it, the number (not below 0), and what stands behind it."""
+
 _NUMBER = late(r"[1-9][0-9]{0,8}")
 _LATEST = 4096  # texts that are kept once where they come again soon
+_NO_NUMBER = -1
 _WHOLE = 256  # texts, more than most traces have
 
 
@@ -53,36 +57,38 @@ class Numbered:
     def __init__(self) -> None:
         self._around: dict[tuple[str, str], int] = {("", ""): 0}
         self._parts = [("", "")]
-        self._part_of, self._number_in = array("i", [0]), array("i", [0])
-        self._latest = {"": 0}
+        self._part_of, self._number_in = array("i", [0]), array("i", [_NO_NUMBER])
+        self._latest: dict[str | Parted, int] = {"": 0}
 
-    def add(self, text: str) -> int:
+    def add(self, text: str | Parted) -> int:
         """The number of a text; one that stood long ago has another than it had then."""
         number = self._latest.get(text)
         if number is None:
             if len(self._latest) >= _LATEST:
                 self._latest = {"": 0}
             number = self._latest[text] = len(self._part_of)
-            self._keep(text)
+            before, told, behind = self._parted(text) if isinstance(text, str) else text
+            part = self._around.setdefault((before, behind), len(self._parts))
+            if part == len(self._parts):
+                self._parts.append((before, behind))
+            self._part_of.append(part)
+            self._number_in.append(told)
         return number
 
-    def add_all(self, texts: Sequence[str]) -> list[int]:
+    def add_all(self, texts: Sequence[str | Parted]) -> list[int]:
         """The number of each text."""
         return list(map(self.add, texts))
 
-    def _keep(self, text: str) -> None:
+    def _parted(self, text: str) -> Parted:
         found = max(_NUMBER.finditer(text), key=_size, default=None) if len(self._parts) > _WHOLE else None
-        around = (text, "") if found is None else (text[: found.start()], text[found.end() :])
-        part = self._around.setdefault(around, len(self._parts))
-        if part == len(self._parts):
-            self._parts.append(around)
-        self._part_of.append(part)
-        self._number_in.append(0 if found is None else int(found[0]))
+        if found is None:
+            return text, _NO_NUMBER, ""
+        return text[: found.start()], int(found[0]), text[found.end() :]
 
     def __getitem__(self, number: int) -> str:
         before, behind = self._parts[self._part_of[number]]
         told = self._number_in[number]
-        return f"{before}{told or ''}{behind}"
+        return f"{before}{told}{behind}" if told >= 0 else before + behind
 
 
 def _size(found: re.Match[str]) -> int:
@@ -115,6 +121,11 @@ class Texts:
         self._bytes += written
         self._ends.extend(array("q", list(accumulate(map(len, told), initial=end))[1:]))
         return range(first, len(self._ends))
+
+    def forget(self, size: int) -> None:
+        """Forget the texts that were added since there were so many."""
+        del self._ends[size:]
+        del self._bytes[self._ends[-1] if self._ends else 0 :]
 
     def __getitem__(self, number: int) -> str:
         begin = self._ends[number - 1] if number > 0 else 0

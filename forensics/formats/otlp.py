@@ -23,10 +23,11 @@ from forensics.formats.shared.document import is_value, note_cut, open_document
 from forensics.formats.shared.fields import Fields, fields_of, items_of, opens_with
 from forensics.formats.shared.flattened import Flat
 from forensics.formats.shared.lines import lines, plain_start
-from forensics.formats.shared.request_outline import outline_of
-from forensics.formats.shared.span_columns import SpanColumns, Stand
+from forensics.formats.shared.request_outline import Begins, outline_of
+from forensics.formats.shared.span_columns import SpanColumns
 from forensics.formats.shared.span_names import SERVICE, SHARED, WANTED, OtherNames
-from forensics.formats.shared.span_walk import walk_spans
+from forensics.formats.shared.span_rows import SpanRows, Stand
+from forensics.formats.shared.span_walk import walk_rows
 from forensics.formats.shared.spans import (
     Attributes,
     Event,
@@ -39,7 +40,7 @@ from forensics.formats.shared.spans import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from forensics.core.reading import EvidenceBuilder
     from forensics.core.trace import Payload
@@ -129,6 +130,7 @@ _NOTHING = (b"", b'""', b"null")
 _SEVERAL = 2
 _NAMED = 4
 _TOGETHER = 64  # spans that are read in columns
+_SMALL = 1 << 25  # bytes of an evidence whose spans are all kept: to read them again takes longer
 _SHORT = 64  # bytes of a value that is kept once for all spans that have it
 _NO_TIME = _NO_COUNT = (None, "", 0, "0")
 _SIGNALS = {"resourceLogs": "log records", "resourceMetrics": "metrics", "resourceProfiles": "profiles"}
@@ -163,18 +165,18 @@ def _is_tempo(fields: Fields) -> bool:
 
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Read every span. Raises CorruptEvidenceError where the evidence is no OTLP at all."""
-    reader = _OtlpReader(build)
+    reader = _OtlpReader(source, build)
     if _is_document(source):
         reader.document(source)
     else:
         for line in lines(source):
             reader.line(line)
-    if not reader.spans and not build.counts.records:
+    if not len(reader.rows) and not build.counts.records:
         raise source.holds_no("span")
     reader.say_what_stands_beside()
-    spans = iter(reader.spans)  # which lets go of the list at its end, so that a trace that is told takes no memory
+    rows = reader.rows
     del reader  # with what only reading needs
-    walk_spans(spans, build)
+    walk_rows(rows, build)
 
 
 def _is_document(source: Source) -> bool:
@@ -190,14 +192,15 @@ def _is_document(source: Source) -> bool:
 class _OtlpReader:
     """Takes requests apart into spans."""
 
-    def __init__(self, build: EvidenceBuilder) -> None:
+    def __init__(self, source: Source, build: EvidenceBuilder) -> None:
         self.build = build
-        self.spans: list[Span] = []
         self._ids: dict[str, str] = {}
         self._shared: dict[str, str] = {}
         self._values: dict[bytes, Payload] = {}
         self._other_names = OtherNames()
         self._columns = SpanColumns(self._other_names, says_more, kind_of)
+        self.rows = SpanRows(source.data, self._columns.again)
+        self._is_small = source.size <= _SMALL
         self._beside: dict[str, list[Spot]] = {}
 
     # containers --------------------------------------------------------------------------------------------------
@@ -236,22 +239,41 @@ class _OtlpReader:
         outline = outline_of(text)
         if outline is None:
             return False
-        spans: list[Span] = []
-        odd: list[tuple[msgspec.Raw, Stand]] = []
+        before, start = len(self.rows), self.build.places.bounds(place)[0]
+        begins = Begins(text)
+        odd: list[tuple[msgspec.Raw, Stand, int]] = []
         for listed in outline:
             service = self._loose_service(ABSENT if listed.resource is UNSET else listed.resource)
+            stand = Stand(place, listed.above, service)
             for first in range(0, len(listed.spans), _TOGETHER):
-                some, at = listed.spans[first : first + _TOGETHER], Stand(place, listed.above, first, service)
-                told = self._columns.read(some, at)
+                some = listed.spans[first : first + _TOGETHER]
+                told = self._columns.read(some, stand, first)
                 if told is None:
+                    self.rows.forget(before)
                     return False
-                spans.extend(one for one in told if one is not None)
-                odd.extend((one, at.down(index)) for index, one in enumerate(some) if told[index] is None)
-        self._count(len(spans))
-        self.spans += spans
-        for one, at in odd:
-            self._loose_span(one, at.place, at.pointer, at.service, None)
+                self._keep(some, told, None if self._is_small else begins.of(some), start, stand, first)
+                odd.extend((one, stand, first + index) for index, one in enumerate(some) if told[index] is None)
+        self._count(len(self.rows) - before)
+        for one, stand, index in odd:
+            self._loose_span(one, place, stand.pointer(index), stand.service, None)
         return True
+
+    def _keep(  # noqa: PLR0917 - what was read of spans, and where they stand
+        self,
+        some: Sequence[msgspec.Raw],
+        told: list[Span | None],
+        begins: list[int] | None,
+        start: int,
+        stand: Stand,
+        first: int,
+    ) -> None:
+        """Keep those spans that were told: as rows where it is known, and of use, at which offsets they begin."""
+        rows = [row for row, span in enumerate(told) if span is not None]
+        spans, at = [span for span in told if span is not None], [(stand, first + row) for row in rows]
+        if begins is None:
+            self.rows.keep(spans, at)
+        else:
+            self.rows.add_all(spans, [start + begins[row] for row in rows], [len(some[row]) for row in rows], at)
 
     def _count(self, spans: int) -> None:
         self.build.counts.spans += spans
@@ -360,26 +382,28 @@ class _OtlpReader:
             end < 0 and span.end_time_unix_nano not in _NO_TIME
         ):
             say_lost_time(self.build, Spot(place, pointer))
-        self.spans.append(
-            Span(
-                ids.get(span.trace_id) or self._id(span.trace_id, place, pointer),
-                ids.get(span.span_id) or self._id(span.span_id, place, pointer),
-                ids.get(parent) or self._id(parent, place, pointer) if parent else "",
-                self._shared.setdefault(span.name, span.name),
-                start,
-                end,
-                kind_of(span.kind),
-                _has_failed(status),
-                _message(status),
-                *shaped(attributes, slots, foreign),
-                events,
-                place,
-                self._shared.setdefault(pointer, pointer),
-                service,
-                twice or tainted,
-                _lost(span) if span.dropped_attributes_count or span.dropped_events_count else "",
-                spread,
-            )
+        self.rows.keep(
+            [
+                Span(
+                    ids.get(span.trace_id) or self._id(span.trace_id, place, pointer),
+                    ids.get(span.span_id) or self._id(span.span_id, place, pointer),
+                    ids.get(parent) or self._id(parent, place, pointer) if parent else "",
+                    self._shared.setdefault(span.name, span.name),
+                    start,
+                    end,
+                    kind_of(span.kind),
+                    _has_failed(status),
+                    _message(status),
+                    *shaped(attributes, slots, foreign),
+                    events,
+                    place,
+                    self._shared.setdefault(pointer, pointer),
+                    service,
+                    twice or tainted,
+                    _lost(span) if span.dropped_attributes_count or span.dropped_events_count else "",
+                    spread,
+                )
+            ]
         )
 
     def _attributes(

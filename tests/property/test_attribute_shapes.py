@@ -64,4 +64,6 @@ def told(recorded: list[dict[str, Any]]) -> tuple[object, ...]:
 def test_spans_of_a_shape_say_what_they_say_one_by_one(recorded: list[dict[str, Any]]) -> None:
     with mock.patch("forensics.formats.otlp.outline_of", return_value=None):
         one_by_one = told(recorded)
-    assert told(recorded) == one_by_one
+    with mock.patch("forensics.formats.otlp._SMALL", 0):
+        again = told(recorded)
+    assert told(recorded) == one_by_one == again

@@ -16,8 +16,9 @@ from forensics.errors import EvidenceError
 from forensics.formats import otlp
 from forensics.formats.shared.request_outline import outline_of
 from forensics.formats.shared.source import Source
-from forensics.formats.shared.span_columns import SpanColumns, Stand
+from forensics.formats.shared.span_columns import SpanColumns
 from forensics.formats.shared.span_names import OtherNames
+from forensics.formats.shared.span_rows import Stand
 from tests.property.told import of_trace
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def in_columns(data: str) -> list[bool] | None:
     """Which of the spans of a document are read in columns; None where one is written in two ways."""
     (listed,) = outline_of(memoryview(data.encode())) or []
     columns = SpanColumns(OtherNames(), otlp.says_more, otlp.kind_of)
-    told = columns.read(listed.spans, Stand(0, listed.above, 0, ""))
+    told = columns.read(listed.spans, Stand(0, listed.above, ""), 0)
     return None if told is None else [one is not None for one in told]
 
 

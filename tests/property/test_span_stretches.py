@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Fields = dict[str, Any]
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 WALK = "forensics.formats.shared.span_walk"
+SMALL = "forensics.formats.otlp._SMALL"
 MESSAGES = "forensics.formats.shared.span_messages"
 ANSWERS = f"{MESSAGES}.plain_answers"
 
@@ -127,9 +128,13 @@ def read(recorded: list[Fields]) -> Reading:
     return build.finish()
 
 
-def told(recorded: list[Fields], *, few: int, together: int = 512) -> tuple[object, ...]:
-    """What spans say where fewer than that are told one by one, and so many are looked at together."""
-    with mock.patch(f"{WALK}._FEW", few), mock.patch(f"{WALK}._TOGETHER", together), ExitStack() as one_by_one:
+def told(recorded: list[Fields], *, few: int, together: int = 512, small: int = 1 << 25) -> tuple[object, ...]:
+    """What spans say where fewer than that are told one by one, and so many are looked at together; those of a larger
+    evidence than a small one are read again for it.
+    """
+    with ExitStack() as one_by_one:
+        for name, value in ((f"{WALK}._FEW", few), (f"{WALK}._TOGETHER", together), (SMALL, small)):
+            one_by_one.enter_context(mock.patch(name, value))
         if few > len(recorded):
             one_by_one.enter_context(mock.patch(ANSWERS, lambda spans, **_: [None] * len(spans)))
         reading = read(recorded)
@@ -138,11 +143,13 @@ def told(recorded: list[Fields], *, few: int, together: int = 512) -> tuple[obje
 
 
 @settings(deadline=None, max_examples=400)
-@given(runs, st.integers(0, 5), st.sampled_from([1, 3, 512]))
-def test_a_stretch_is_told_as_its_spans_one_by_one(run: list[list[Fields]], nested: int, together: int) -> None:
+@given(runs, st.integers(0, 5), st.sampled_from([1, 3, 512]), st.sampled_from([0, 1 << 25]))
+def test_a_stretch_is_told_as_its_spans_one_by_one(
+    run: list[list[Fields]], nested: int, together: int, small: int
+) -> None:
     recorded = spans_of(run, nested)
     if recorded:
-        assert told(recorded, few=1, together=together) == told(recorded, few=1 << 30)
+        assert told(recorded, few=1, together=together, small=small) == told(recorded, few=1 << 30)
 
 
 def a_turn_and_its_tool(number: int) -> list[Fields]:

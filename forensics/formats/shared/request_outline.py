@@ -9,7 +9,7 @@ or have as many quotes (then no member is left out, one that stands twice or is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,6 +18,7 @@ from msgspec import UNSET, UnsetType
 from forensics.core.depth import is_deeper_than
 from forensics.core.jsonvalue import decode
 from forensics.core.limits import limits
+from forensics.core.trace import NOWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,6 +29,13 @@ _TOGETHER = 16  # spans that are decoded at once: with so few brackets that thei
 _AROUND = 8  # levels of a document around a span, at most
 _CHUNK = 1 << 20
 _TAIL = 64  # bytes
+_HEAD = 256
+_REACHES = (
+    1,
+    1 << 10,
+    1 << 13,
+    1 << 16,
+)  # bytes before spans: a comma, or what stands around a scope's
 
 
 class _Scope(msgspec.Struct, rename="camel", gc=False):
@@ -113,6 +121,30 @@ def _has_as_many_quotes(outline: _Request, listed: list[Listed], body: memoryvie
 
 def _quotes(texts: Iterable[bytes | msgspec.Raw]) -> int:
     return sum(bytes(text).count(b'"') for text in texts)
+
+
+class Begins:
+    """Where the spans of a text begin; some are asked for at a time, in the order in which they stand there."""
+
+    def __init__(self, text: memoryview) -> None:
+        self._text = text
+        self._behind = 0
+
+    def of(self, spans: Sequence[msgspec.Raw]) -> list[int] | None:
+        """Where each of these begins, with a comma between them; None where they are not found, nor any after them."""
+        joined = b",".join(spans)
+        at = self._find(joined) if self._behind >= 0 else NOWHERE
+        self._behind = at + len(joined) if at >= 0 else NOWHERE
+        return None if at < 0 else list(accumulate([len(span) + len(b",") for span in spans[:-1]], initial=at))
+
+    def _find(self, joined: bytes) -> int:
+        """Where that text begins: most likely behind a comma, else not far away; below 0 where it was not found."""
+        for reach in _REACHES:
+            near = bytes(self._text[self._behind : self._behind + reach + len(joined)])
+            at = near.find(joined[:_HEAD])
+            if at >= 0 and near.startswith(joined, at):
+                return self._behind + at
+        return NOWHERE
 
 
 def are_plain(parts: Sequence[msgspec.Raw], within: int = 0) -> bool:

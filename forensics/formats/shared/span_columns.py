@@ -16,13 +16,14 @@ from forensics.formats.shared.asked import Asked
 from forensics.formats.shared.attribute_shapes import AttributeShapes, names_of
 from forensics.formats.shared.request_outline import are_plain
 from forensics.formats.shared.spans import Span, all_nanoseconds, are_hex_ids
-from forensics.formats.shared.told_spans import Part, ToldSpan, told_one_way
+from forensics.formats.shared.told_spans import Part, ToldSpan, read_told, told_one_way
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from forensics.formats.shared.attribute_shapes import AttributeShape
     from forensics.formats.shared.span_names import OtherNames
+    from forensics.formats.shared.span_rows import At, Stand
 
 Rows = dict[int, ToldSpan]
 """Some spans, by where they stand among others."""
@@ -31,26 +32,6 @@ _WITHIN = 1  # level of a span around a member
 _BESIDE = {field.name: field.encode_name for field in msgspec.structs.fields(ToldSpan) if field.type == Part}
 """Members that may say more of a span than its columns do, and how the standard spells them."""
 _beside = attrgetter(*_BESIDE)
-
-
-class Stand(msgspec.Struct, frozen=True, gc=False):
-    """Where spans stand that follow each other: their place, the pointer that their index follows, the index of the
-    first, and the service that they are of.
-    """
-
-    place: int
-    above: str
-    first: int
-    service: str
-
-    def down(self, number: int) -> Stand:
-        """Where the span of that number stands among them."""
-        return Stand(self.place, self.above, self.first + number, self.service)
-
-    @property
-    def pointer(self) -> str:
-        """The pointer of the first."""
-        return f"{self.above}{self.first}"
 
 
 class SpanColumns:
@@ -67,20 +48,42 @@ class SpanColumns:
         self._shapes = AttributeShapes(other_names)
         self._odd = {member: Asked(partial(_is_odd, says_more, spelled)) for member, spelled in _BESIDE.items()}
         self._kind_of = kind_of
-        self._shared: dict[str, str] = {}
-        self._pointers: dict[str, list[str]] = {}
 
-    def read(self, spans: Sequence[msgspec.Raw], at: Stand) -> list[Span | None] | None:
-        """These spans; None for one that has to be told by itself. None at all where one of them says something in two
-        ways.
+    def read(self, spans: Sequence[msgspec.Raw], stand: Stand, first: int) -> list[Span | None] | None:
+        """These spans, which stand there from that index on; None for one that has to be told by itself. None at all
+        where one of them says something in two ways.
         """
         found: list[Span | None] = [None] * len(spans)
         told = {row: one for row, one in enumerate(told_one_way(spans)) if one is not None}
         for shape, alike in self._alike(told):
-            for row, span in zip(alike, self._spans(shape, alike, at), strict=False):
+            stands = [(stand, first + row) for row in alike]
+            for row, span in zip(alike, self._spans(shape, list(alike.values()), stands), strict=False):
                 found[row] = span
         odd = [span for span, one in zip(spans, found, strict=True) if one is None]
         return found if are_plain(odd) else None
+
+    def again(self, spans: Sequence[memoryview], stands: Sequence[At]) -> list[Span]:
+        """Spans that were read in columns before, by their texts and where they stand."""
+        found: dict[int, Span] = {}
+        alike: dict[tuple[str, ...], list[tuple[int, ToldSpan]]] = {}
+        for number, one in enumerate(map(read_told, spans)):
+            alike.setdefault(names_of(one.attributes or ()), []).append((number, one))
+        for names, some in alike.items():
+            shape = self._shapes.of(names)
+            if shape is not None:
+                self._read_again(shape, some, stands, found)
+        return [found[number] for number in range(len(spans))]
+
+    def _read_again(
+        self, shape: AttributeShape, some: list[tuple[int, ToldSpan]], stands: Sequence[At], found: dict[int, Span]
+    ) -> None:
+        """Those of one shape; where values of a name are not all of one kind, in smaller parts."""
+        spans = list(self._spans(shape, [one for _, one in some], [stands[number] for number, _ in some]))
+        found.update(zip([number for number, _ in some], spans, strict=False))
+        if len(spans) < len(some) and len(some) > 1:
+            half = len(some) // 2
+            for part in (some[:half], some[half:]):
+                self._read_again(shape, part, stands, found)
 
     def _alike(self, told: Rows) -> Iterator[tuple[AttributeShape, Rows]]:
         """Those of these spans of which no member says more, by the shape of their attributes."""
@@ -106,9 +109,8 @@ class SpanColumns:
         values, is_odd = _bytes_of(column), self._odd[member].__getitem__
         return compress(told, map(is_odd, values)) if any(map(is_odd, set(values))) else iter(())
 
-    def _spans(self, shape: AttributeShape, alike: Rows, at: Stand) -> Iterator[Span]:
+    def _spans(self, shape: AttributeShape, told: list[ToldSpan], stands: Sequence[At]) -> Iterator[Span]:
         """Spans whose attributes have that shape; none where one of them holds what is not to be told so."""
-        told = list(alike.values())
         began = all_nanoseconds([one.start_time_unix_nano for one in told])
         ended = all_nanoseconds([one.end_time_unix_nano for one in told])
         values = self._shapes.values(shape, [one.attributes or () for one in told])
@@ -116,10 +118,10 @@ class SpanColumns:
             return iter(())
         return map(
             Span,
-            self._kept([one.trace_id for one in told]),
+            [one.trace_id for one in told],
             [one.span_id for one in told],
-            self._kept([one.parent_span_id or "" for one in told]),
-            self._kept([one.name or "" for one in told]),
+            [one.parent_span_id or "" for one in told],
+            [one.name or "" for one in told],
             began,
             ended,
             self._kinds([one.kind for one in told]),
@@ -128,25 +130,15 @@ class SpanColumns:
             repeat(shape.shape),
             values,
             repeat(()),
-            repeat(at.place),
-            map(self._pointers_below(at.above, at.first + max(alike)).__getitem__, map(at.first.__add__, alike)),
-            repeat(at.service),
+            [stand.place for stand, _ in stands],
+            [stand.pointer(index) for stand, index in stands],
+            [stand.service for stand, _ in stands],
         )
 
     def _kinds(self, told: list[int | str | UnsetType]) -> Iterator[int]:
         """The number of each kind."""
         numbers = {kind: self._kind_of(None if isinstance(kind, UnsetType) else kind) for kind in set(told)}
         return map(numbers.__getitem__, told)
-
-    def _kept(self, texts: list[str]) -> Iterator[str]:
-        """The same texts, each as it was met first."""
-        return map(self._shared.setdefault, texts, texts)
-
-    def _pointers_below(self, above: str, last: int) -> list[str]:
-        """The pointers of the spans below that one, up to that index at least."""
-        known = self._pointers.setdefault(above, [])
-        known.extend([f"{above}{index}" for index in range(len(known), last + 1)])
-        return known
 
 
 def _ids(told: Iterable[ToldSpan]) -> list[str]:

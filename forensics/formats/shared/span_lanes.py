@@ -14,19 +14,16 @@ from forensics.formats.shared import span_names as names
 from forensics.formats.shared.span_names import Role
 from forensics.formats.shared.span_order import NO_PARENT, nearest_above
 from forensics.formats.shared.span_roles import AGENTS
-from forensics.formats.shared.spans import texts
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator
 
     from forensics.core.build import TraceBuilder
     from forensics.core.messages import Message, Part
+    from forensics.formats.shared.span_cast import Cast
     from forensics.formats.shared.span_messages import Said
-    from forensics.formats.shared.span_roles import Cast
-    from forensics.formats.shared.spans import Span
 
 
-_NAMED = frozenset(names.AGENT_NAME)
 _AROUND = frozenset({Role.GUARDRAIL, Role.AGENT, Role.TOOL})
 JUDGE = "guardrail "
 """What stands before the name of a guardrail, where that asks a model and so is a lane of its own."""
@@ -75,21 +72,21 @@ class Scopes:
         self._to_note: list[_Told] = []
         self._teller: Scope | None = None
         self._are_several = False
-        self._named = _lost_agents(cast) | _named_agents(cast.spans)
-        self._judge_above = nearest_above(cast.tree, cast.roles, _AROUND)
+        self._lost = _lost_agents(cast)
+        self._judge_above = nearest_above(cast.tree, cast.roles, _AROUND) if Role.GUARDRAIL in cast.roles else None
 
     def around(self, row: int) -> Scope:
         """The scope in which a span stands. Where no agent span is above it, that of the agent that is named; a model
         that a guardrail asks has a conversation of its own, apart from the agent's.
         """
-        judged = self._judge_above[row]
+        judged = NO_PARENT if self._judge_above is None else self._judge_above[row]
         if judged != NO_PARENT and self._cast.roles[judged] is Role.GUARDRAIL:
             span = self._cast.spans[judged]
             name = f"{JUDGE}{span.text(names.GUARDRAIL_NAME) or span.name}"
             self._builder.trace.judges.add(name)
             return self._at(judged, name)
         above = self._cast.scope[row]
-        return self._at(above, self._named.get(row, "") if above == NO_PARENT else "")
+        return self._at(above, self._named(row) if above == NO_PARENT else "")
 
     def inside(self, row: int) -> Scope:
         """The scope that an agent span opens."""
@@ -119,7 +116,11 @@ class Scopes:
         named = self.agent(row)
         if named:
             return named
-        return self._named.get(row) or self._cast.spans[row].service
+        return self._named(row) or self._cast.spans.service(row)
+
+    def _named(self, row: int) -> str:
+        """The agent that a span names, or that is the only one that can be its."""
+        return self._cast.spans.agent(row) or self._lost.get(row, "")
 
     def _new_lane(self, scope: Scope) -> Lane:
         lane = self._builder.lane(f"{scope.key}#{len(scope.lanes)}", scope.agent)
@@ -271,24 +272,16 @@ def _without_id(part: Part) -> bytes:
     return b"\0".join((b"call", part.tool.encode("utf-8", "surrogatepass"), canonical(told)))
 
 
-def _named_agents(spans: Sequence[Span]) -> dict[int, str]:
-    """The agents that spans name, by their rows."""
-    shapes = {id(span.shape): span.shape for span in spans}
-    naming = {number for number, shape in shapes.items() if not _NAMED.isdisjoint(shape.numbers)}
-    rows = [row for row, span in enumerate(spans) if id(span.shape) in naming]
-    return dict(zip(rows, texts([spans[row] for row in rows], names.AGENT_NAME), strict=True))
-
-
 def _lost_agents(cast: Cast) -> dict[int, str]:
     """The agent of spans that stand under no agent span and name none (a tool span often names its agent, a model span
     not): the only one that is named among the spans which hang with it under one span, be that in the evidence or not,
     or else among those that tell of the same call ids.
     """
-    apart = (row for row in cast.tree.down if cast.scope[row] == NO_PARENT)
-    detached = [row for row in apart if cast.roles[row] not in AGENTS]
-    name_of = {row: name for row in detached if (name := cast.spans[row].text(names.AGENT_NAME))}
+    apart = (row for row in cast.tree.down if cast.scope[row] == NO_PARENT and cast.roles[row] not in AGENTS)
+    name_of = {row: name for row in apart if (name := cast.spans.agent(row))}
     if not name_of:
         return {}
+    detached = [row for row in cast.tree.down if cast.scope[row] == NO_PARENT and cast.roles[row] not in AGENTS]
     top = _tops(cast)
     groups = _Groups()
     for row in detached:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from forensics.core.trace import Payload
+    from forensics.formats.shared.span_rows import TraceSpans
     from forensics.formats.shared.spans import Event, Item, Span, Spread
 
 _OPENS = b'{"role":'
@@ -281,10 +282,14 @@ class MessageReader:
 # the fast way: a message written exactly as the conventions say ------------------------------------------------------
 
 
-def may_show(spans: list[Span]) -> bool:
+def may_show(spans: TraceSpans) -> bool:
     """Whether one of these spans may show messages that a model was shown."""
-    shapes = {id(span.shape): span.shape for span in spans}.values()
-    return any(span.events for span in spans) or any(not _MAY_SHOW.isdisjoint(shape.numbers) for shape in shapes)
+    return any(map(spans.has_events, range(len(spans)))) or bool(spans.that_have(_MAY_SHOW))
+
+
+def shows_prompts(spans: TraceSpans) -> list[int]:
+    """The rows of the spans that may say what a model was shown."""
+    return [row for row in range(len(spans)) if spans.has_events(row)] + spans.that_have(_SHOWN)
 
 
 def plain_answers(spans: list[Span], *, compared: bool) -> list[Said | None]:
@@ -298,7 +303,7 @@ def plain_answers(spans: list[Span], *, compared: bool) -> list[Said | None]:
         texts = texts_of_all([spans[one].values[spans[one].shape.numbers[_USUAL]] for one in some])
         for number, answer in zip(some, _answers_as_they_should_be(texts, compared=compared), strict=True):
             if answer is not None:
-                found[number] = Said((answer,), intern(spans[number].where(_USUAL)))
+                found[number] = Said((answer,), spans[number].where(_USUAL))
     return found
 
 

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.formats.shared.spans import Span
+from forensics.formats.shared.span_joins import parents_of
+from forensics.formats.shared.span_rows import TraceSpans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from forensics.formats.shared.span_names import Role
+    from forensics.formats.shared.spans import Span
 
 NO_PARENT = -1
 _TOGETHER = 512
@@ -36,14 +38,51 @@ class Tree(msgspec.Struct):
     the rows at which a cycle of parent links was cut; `down` all rows, parents first.
     """
 
-    spans: list[Span]
-    parent: list[int]
-    children: list[list[int]]
-    missing: dict[str, list[int]]
+    spans: TraceSpans
+    parent: array[int]
+    children: Children
+    missing: dict[str, array[int]]
     cyclic: list[int]
-    down: list[int]
-    depth: list[int]
-    roots: list[int]
+    down: array[int]
+    depth: array[int]
+    roots: array[int]
+
+    def forget_order(self) -> None:
+        """Forget what hangs under what, when the order is known in which spans are told: roots are kept."""
+        self.parent, self.children, self.down, self.depth = array("i"), Children(()), array("i"), array("i")
+
+
+class Children:
+    """What hangs under each row, in order: the first child of each, and the next one beside it; eight bytes a row."""
+
+    def __init__(self, parent: Sequence[int]) -> None:
+        self._first = array("i", [NO_PARENT]) * len(parent)
+        self._beside = array("i", [NO_PARENT]) * len(parent)
+        first, beside = self._first, self._beside
+        for row in range(len(parent) - 1, -1, -1):
+            above = parent[row]
+            if above != NO_PARENT:
+                beside[row] = first[above]
+                first[above] = row
+
+    def __getitem__(self, row: int) -> list[int]:
+        found: list[int] = []
+        child = self._first[row]
+        while child != NO_PARENT:
+            found.append(child)
+            child = self._beside[child]
+        return found
+
+    def has(self, row: int) -> bool:
+        """Whether anything hangs under a row."""
+        return self._first[row] != NO_PARENT
+
+    def cut(self, row: int, child: int) -> None:
+        """Take a child from under a row."""
+        held = [one for one in self[row] if one != child]
+        for one, after in zip(held, [*held, NO_PARENT][1:], strict=True):
+            self._beside[one] = after
+        self._first[row] = held[0] if held else NO_PARENT
 
 
 def sorted_by(spans: Iterable[Span], *fields: str) -> list[Span]:
@@ -54,51 +93,48 @@ def sorted_by(spans: Iterable[Span], *fields: str) -> list[Span]:
     return found
 
 
-def build_tree(spans: Iterable[Span]) -> Tree:
+def build_tree(spans: TraceSpans) -> Tree:
     """Link the spans of one trace. Orphans of one missing parent hang under the root where there is exactly one."""
-    ordered = _in_order(list(spans))
-    row_of = {span.id: row for row, span in enumerate(ordered)}
-    row_of[""] = NO_PARENT
-    parent = [row_of.get(span.parent, NO_PARENT) for span in ordered]
-    missing: dict[str, list[int]] = {}
-    roots: list[int] = []
-    for row in [row for row, above in enumerate(parent) if above == NO_PARENT]:
-        if ordered[row].parent:
-            missing.setdefault(ordered[row].parent, []).append(row)
-        else:
-            roots.append(row)
+    ordered = _in_order(spans)
+    parent, missing = parents_of(ordered)
+    roots = missing.pop("", array("i"))
     if len(roots) == 1:
         for orphans in missing.values():
             for row in orphans:
                 parent[row] = roots[0]
-    tree = Tree(ordered, parent, [[] for _ in ordered], missing, [], [], [0] * len(ordered), roots)
+    ordered.forget_links()
+    size = len(ordered)
+    tree = Tree(ordered, parent, Children(parent), missing, [], array("i"), array("i", [0]) * size, roots)
     _link(tree)
     return tree
 
 
-def _in_order(spans: list[Span]) -> list[Span]:
+def _in_order(spans: TraceSpans) -> TraceSpans:
     """The spans by when they began, then when they ended, then their ids."""
-    times = list(map(_since, spans))
+    times = array("q", map(_since, spans.starts, spans.ends))
     if all(map(lt, times, times[1:])):
         return spans
-    ordered = sorted_by(spans, "id", "end") if len(set(times)) < len(times) else spans
-    return sorted(ordered, key=_since)
+    order = list(range(len(spans)))
+    if len(set(times)) < len(times):
+        ids = [span_id for some, _ in spans.links() for span_id in some]
+        order.sort(key=ids.__getitem__)
+        order.sort(key=spans.ends.__getitem__)
+    order.sort(key=times.__getitem__)
+    return spans.picked(order)
 
 
-def _since(span: Span) -> int:
-    return span.start if span.start >= 0 else span.end
+def _since(start: int, end: int) -> int:
+    return start if start >= 0 else end
 
 
 def _link(tree: Tree) -> None:
-    for row, parent in enumerate(tree.parent):
-        if parent != NO_PARENT:
-            tree.children[parent].append(row)
     _walk_down(tree, [r for r, p in enumerate(tree.parent) if p == NO_PARENT])
-    reached = set(tree.down)
-    for row in range(len(tree.spans)) if len(reached) < len(tree.spans) else ():
+    is_reached = len(tree.down) == len(tree.spans)
+    reached = set[int]() if is_reached else set(tree.down)
+    for row in () if is_reached else range(len(tree.spans)):
         if row not in reached:
             tree.cyclic.append(row)
-            tree.children[tree.parent[row]].remove(row)
+            tree.children.cut(tree.parent[row], row)
             tree.parent[row] = NO_PARENT
             before = len(tree.down)
             _walk_down(tree, [row])
@@ -118,9 +154,9 @@ def _walk_down(tree: Tree, level: list[int]) -> None:
             tree.depth[row] = depth
 
 
-def nearest_above(tree: Tree, roles: Sequence[Role], wanted: frozenset[Role]) -> list[int]:
+def nearest_above(tree: Tree, roles: Sequence[Role], wanted: frozenset[Role]) -> array[int]:
     """For each row the nearest span above it whose role is one of these, or -1."""
-    found = [NO_PARENT] * len(tree.spans)
+    found = array("i", [NO_PARENT]) * len(tree.spans)
     for row in tree.down:
         parent = tree.parent[row]
         if parent != NO_PARENT:
@@ -130,21 +166,29 @@ def nearest_above(tree: Tree, roles: Sequence[Role], wanted: frozenset[Role]) ->
 
 def grain(times: Iterable[int]) -> int:
     """The resolution (ns) of one clock: the coarsest whose ticks all its times are. Unknown times (-1) say nothing."""
-    common = math.gcd(*(t for t in times if t >= 0))
+    return _grain_of(_common(0, times))
+
+
+def _common(so_far: int, times: Iterable[int]) -> int:
+    return math.gcd(so_far, *(t for t in times if t >= 0))
+
+
+def _grain_of(common: int) -> int:
     return next((g for g in _GRAINS if common and common % g == 0), 1)
 
 
 class Clocks:
     """What the clocks of one trace resolve, each service having its own."""
 
-    def __init__(self, spans: Iterable[Span]) -> None:
-        times: dict[str, list[int]] = {}
-        for service, of_service in groupby(spans, attrgetter("service")):
-            found = list(of_service)
-            known = times.setdefault(service, [])
-            known += map(attrgetter("start"), found)
-            known += map(attrgetter("end"), found)
-        self._grain = {service: grain(found) for service, found in times.items()}
+    def __init__(self, spans: TraceSpans) -> None:
+        common: dict[str, int] = {}
+        for start in range(0, len(spans), _TOGETHER):
+            rows = range(start, min(start + _TOGETHER, len(spans)))
+            for service, of_service in groupby(rows, spans.service):
+                for row in of_service:
+                    times = (spans.starts[row], spans.ends[row])
+                    common[service] = _common(common.get(service, 0), times)
+        self._grain = {service: _grain_of(found) for service, found in common.items()}
 
     def runs_backwards(self, before: Span, after: Span) -> bool:
         """Whether a span starts before one that it must follow, by more than the clocks' resolution hides."""
@@ -183,7 +227,7 @@ def order_events(
     tree: Tree,
     kept: Sequence[int],
     left: frozenset[int],
-    precedence: Sequence[tuple[int, int]],
+    precedence: Iterable[tuple[int, int]],
     rank: Callable[[int], int],
 ) -> Events:
     """The events of the rows `kept`, in causal order. Rows in `left` have a second event when they end; `precedence`
@@ -202,7 +246,9 @@ class _Timeline:
         self.tree = tree
         self.left = left
         self.rank = rank
-        self.kept = frozenset(kept)
+        self.kept = bytearray(len(tree.spans))
+        for row in kept:
+            self.kept[row] = 1
         self._before, self._after = array("i"), array("i")  # events of which the one comes before the other
         self.numbers = array("i", (2 * row for row in kept))
         self.numbers.extend(2 * row + 1 for row in kept if row in left)
@@ -224,12 +270,12 @@ class _Timeline:
         self._before.append(before)
         self._after.append(after)
 
-    def _kept_above(self) -> list[int]:
-        above = [NO_PARENT] * len(self.tree.spans)
+    def _kept_above(self) -> array[int]:
+        above = array("i", [NO_PARENT]) * len(self.tree.spans)
         for row in self.tree.down:
             parent = self.tree.parent[row]
             if parent != NO_PARENT:
-                above[row] = parent if parent in self.kept else above[parent]
+                above[row] = parent if self.kept[parent] else above[parent]
         return above
 
     def _last(self, row: int) -> int:
@@ -240,11 +286,10 @@ class _Timeline:
 
     def key(self, number: int) -> tuple[int, int, int, int]:
         row, leaving = divmod(number, 2)
-        span = self.tree.spans[row]
-        depth = self.tree.depth[row]
+        start, end, depth = self.tree.spans.starts[row], self.tree.spans.ends[row], self.tree.depth[row]
         if leaving:
-            return (span.ended_at, -depth, 0, row)
-        return (span.start if span.start >= 0 else span.end, depth, self.rank(row), row)
+            return (end if end >= 0 else start, -depth, 0, row)
+        return (_since(start, end), depth, self.rank(row), row)
 
     def sorted(self) -> Sequence[int]:
         """By the clocks where that breaks no rule, else by the rules, the clocks deciding what they leave open."""
@@ -259,9 +304,11 @@ class _Timeline:
 
     def _is_in_order(self) -> bool:
         """Whether the rows, as they are ordered, have different times, and none of them a second event."""
-        spans = self.tree.spans
-        starts = [spans[number >> 1].start for number in self.numbers]
-        return not self.left and (not starts or starts[0] >= 0) and all(map(lt, starts, starts[1:]))
+        if self.left:
+            return False
+        known = self.tree.spans.starts
+        starts = array("q", (known[number >> 1] for number in self.numbers))
+        return (not starts or starts[0] >= 0) and all(map(lt, starts, starts[1:]))
 
     def _by_rule(self, keys: dict[int, tuple[int, int, int, int]]) -> list[int]:
         """Kahn's topological sort, the earliest key first; rules that contradict each other yield to the clocks."""

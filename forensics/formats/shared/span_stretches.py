@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from forensics.core.messages import Message
-    from forensics.formats.shared.span_roles import Cast
+    from forensics.core.strings import Parted
+    from forensics.formats.shared.span_cast import Cast
 
 _MORE_OF_A_TURN = frozenset({*names.TOOL_LISTS, "error.type", *names.TOOL_ERROR})
 _MORE_OF_A_TOOL = frozenset({
@@ -35,10 +36,15 @@ _MORE_OF_A_TOOL = frozenset({
 """Attributes of which more is to be said than a stretch can: names of older vocabularies, failures, who ran it."""
 
 
+At = tuple[str, int]
+"""Where a span stands: a pointer as what is before its index, and the index; that is below 0 where it has none."""
+
+
 class Turn(msgspec.Struct, frozen=True, gc=False):
-    """A usual turn: the model that it names, and what it says of how it ended."""
+    """A usual turn: where its span stands, the model that it names, and what it says of how it ended."""
 
     span: Span
+    where: At
     said: Said
     model: str
     finish: Payload | None
@@ -50,9 +56,12 @@ class Turn(msgspec.Struct, frozen=True, gc=False):
 
 
 class Tool(msgspec.Struct, frozen=True, gc=False):
-    """A usual execution: its tool, the id of the call, arguments and result, and where these two stand."""
+    """A usual execution: where its span stands, its tool, the id of the call, arguments and result, and where these two
+    stand below the span.
+    """
 
     span: Span
+    where: At
     tool: str
     recorded_id: str
     arguments: Payload | None
@@ -74,7 +83,7 @@ class UsualSpans:
         shapes: dict[tuple[Role, int], list[int]] = {}
         for row in rows:
             if self._may_be(row):
-                shapes.setdefault((cast.roles[row], id(spans[row].shape)), []).append(row)
+                shapes.setdefault((cast.roles[row], id(spans.shape(row))), []).append(row)
         found: dict[int, Turn | Tool] = {}
         for (role, _), alike in shapes.items():
             found.update(self._turns(alike) if role is Role.MODEL else self._tools(alike))
@@ -85,22 +94,22 @@ class UsualSpans:
         cast, role = self._cast, self._cast.roles[row]
         if role is Role.MODEL:
             return row in cast.answers and row not in cast.prompts and row not in self._apart
-        return role is Role.TOOL and _RETURNED in cast.spans[row].names and row not in self._apart
+        return role is Role.TOOL and _RETURNED in cast.spans.shape(row).numbers and row not in self._apart
 
     def _turns(self, rows: list[int]) -> dict[int, Turn | Tool]:
         cast = self._cast
-        spans = [cast.spans[row] for row in rows]
+        spans = cast.spans.several(rows)
         keys = spans[0].names.keys()
         if not keys.isdisjoint(_MORE_OF_A_TURN):
             return {}
         models = _text(spans, _first(names.MODEL, keys))
         finish = _payloads(spans, _first(names.FINISH, keys))
-        told = zip(rows, spans, models, finish, strict=True)
-        turns = ((row, Turn(span, cast.answers[row], model, ended)) for row, span, model, ended in told)
+        told = zip(rows, spans, cast.spans.where(rows), cast.answers.several(rows), models, finish, strict=True)
+        turns = [(row, Turn(span, at, said, *more)) for row, span, at, said, *more in told if said is not None]
         return {row: turn for row, turn in turns if _says_no_more(turn.span) and _is_plain(turn.said)}
 
     def _tools(self, rows: list[int]) -> dict[int, Turn | Tool]:
-        spans = [self._cast.spans[row] for row in rows]
+        spans = self._cast.spans.several(rows)
         keys = spans[0].names.keys()
         if not (keys >= _OF_A_TOOL and keys.isdisjoint(_MORE_OF_A_TOOL)):
             return {}
@@ -108,10 +117,11 @@ class UsualSpans:
         results = column(spans, _RETURNED)
         odd = {*damaged_arguments(arguments), *damaged_results(results)}
         under, at = _place(spans[0], _first(_GIVEN, keys)), _place(spans[0], _RETURNED)
-        told = zip(rows, spans, _text(spans, _TOOL), _text(spans, _CALL), arguments, results, strict=True)
+        where = self._cast.spans.where(rows)
+        told = zip(rows, spans, where, _text(spans, _TOOL), _text(spans, _CALL), arguments, results, strict=True)
         tools = (
-            (row, Tool(span, tool, recorded_id, given, result, span.pointer + under, span.pointer + at))
-            for number, (row, span, tool, recorded_id, given, result) in enumerate(told)
+            (row, Tool(span, stands, tool, recorded_id, given, result, under, at))
+            for number, (row, span, stands, tool, recorded_id, given, result) in enumerate(told)
             if number not in odd
         )
         return {row: tool for row, tool in tools if _is_named(tool) and _says_no_more(tool.span)}
@@ -171,6 +181,12 @@ def _said_of(span: Span) -> tuple[bytes, bytes]:
 
 _ABOUT_A_TOOL = frozenset({*names.TOOL_DESCRIPTION, *names.REPLAY_CLASS})
 
+
+def _pointer(where: At, under: str) -> str | Parted:
+    above, index = where
+    return above + under if index < 0 else (above, index, under)
+
+
 # the stretch ---------------------------------------------------------------------------------------------------------
 
 
@@ -185,7 +201,7 @@ class Columns:
         self._ids: list[str] = []
         self._places: list[int] = []
         self._times: list[int] = []
-        self._pointers: list[str] = []
+        self._pointers: list[str | Parted] = []
         self._says: list[Payload | None] = []
         self._keys: list[bytes] = []
         self._ran: list[Ran] = []
@@ -195,26 +211,34 @@ class Columns:
     def turn(self, turn: Turn) -> None:
         """A turn, and the calls that it asks for."""
         message = turn.message
-        place, at, pointer = turn.span.place, turn.span.ended_at, turn.said.pointer + message.pointer
-        self._event(StepKind.MODEL, turn.model, "", place, at, pointer, message.text)
+        place, at = turn.span.place, turn.span.ended_at
+        under = turn.said.pointer[len(turn.span.pointer) :] + message.pointer
+        self._event(StepKind.MODEL, turn.model, "", place, at, _pointer(turn.where, under), message.text)
         for part in message.calls:
-            pointer_of_part = pointer + part.pointer
-            self._event(StepKind.TOOL_CALL, part.tool, part.recorded_id or "", place, at, pointer_of_part, part.payload)
+            pointer = _pointer(turn.where, under + part.pointer)
+            self._event(StepKind.TOOL_CALL, part.tool, part.recorded_id or "", place, at, pointer, part.payload)
         self._keys.append(message.key)
         self.ends.append(len(self._kinds))
 
     def tool(self, tool: Tool, server: str) -> None:
         """An execution."""
         span = tool.span
-        place, at = span.place, span.end if span.end >= 0 else span.start
-        self._event(StepKind.TOOL_RESULT, tool.tool, tool.recorded_id, place, at, tool.returned, tool.result)
-        given = tool.given if tool.arguments is not None else span.pointer
+        place, at, returned = span.place, span.ended_at, _pointer(tool.where, tool.returned)
+        self._event(StepKind.TOOL_RESULT, tool.tool, tool.recorded_id, place, at, returned, tool.result)
+        given = _pointer(tool.where, tool.given if tool.arguments is not None else "")
         self.tools.setdefault((tool.tool, server, *_said_of(span)), span)
         self._ran.append(Ran(tool.arguments, place, given, server or None, span.start, span.end))
         self.ends.append(len(self._kinds))
 
     def _event(  # noqa: PLR0917 - a row of the columns
-        self, kind: StepKind, name: str, recorded_id: str, place: int, at: int, pointer: str, says: Payload | None
+        self,
+        kind: StepKind,
+        name: str,
+        recorded_id: str,
+        place: int,
+        at: int,
+        pointer: str | Parted,
+        says: Payload | None,
     ) -> None:
         self._kinds.append(kind)
         self._names.append(name)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from forensics.core.again import several_times
 from forensics.core.evidence import Basis
 from forensics.core.findings import finding
 from forensics.core.sanitise import one_line
@@ -12,12 +15,13 @@ from forensics.formats.shared.span_names import Role
 from forensics.formats.shared.span_order import NO_PARENT, sorted_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from forensics.core.build import TraceBuilder
     from forensics.core.reading import EvidenceBuilder
+    from forensics.formats.shared.span_cast import Cast
     from forensics.formats.shared.span_order import Tree
-    from forensics.formats.shared.span_roles import Cast
+    from forensics.formats.shared.span_rows import TraceSpans
     from forensics.formats.shared.spans import Span
 
 _LOCATORS = 100  # of one finding; its message says how many spans there are
@@ -30,14 +34,22 @@ def note(builder: TraceBuilder, code: str, message: str, spans: Sequence[Span]) 
     builder.note(finding(code, message, locators=locators, basis=Basis.DERIVED))
 
 
-def distinct(spans: Iterable[Span], builder: TraceBuilder, build: EvidenceBuilder) -> list[Span]:
+def distinct(spans: TraceSpans, builder: TraceBuilder, build: EvidenceBuilder) -> TraceSpans:
     """One span an id. What was exported twice is one span; two stories under one id are a gap."""
-    found = list(spans)
-    ids = {span.id for span in found}
-    if len(ids) == len(found) and "" not in ids:
-        return found
+    again = several_times(len(spans), spans.ids)
+    several = [row for row, span_id in enumerate(spans.ids()) if not span_id or span_id in again]
+    if not several:
+        return spans
+    row_of = dict(zip(map(id, told := spans.rows_of(several)), several, strict=True))
+    kept = list(map(row_of.__getitem__, map(id, _told_once(told, builder, build))))
+    others = sorted(set(range(len(spans))).difference(several))
+    return spans.picked([*kept, *others])
+
+
+def _told_once(spans: list[Span], builder: TraceBuilder, build: EvidenceBuilder) -> list[Span]:
+    """The same of spans that share their ids with others, or have none."""
     kept: dict[str, Span] = {}
-    for span in sorted_by(found, "id", "start", "end", "name", "place", "pointer"):
+    for span in sorted_by(spans, "id", "start", "end", "name", "place", "pointer"):
         first = kept.setdefault(span.id or f"no id {len(kept)}", span)
         if first is span:
             continue
@@ -73,8 +85,8 @@ def check_structure(cast: Cast, builder: TraceBuilder) -> None:
 
 def _check_links(tree: Tree, builder: TraceBuilder) -> None:
     for parent, orphans in tree.missing.items():
-        found = [tree.spans[row] for row in orphans]
-        which = "a span hangs" if len(found) == 1 else f"{len(found)} spans hang"
+        found = tree.spans.several(orphans[:_LOCATORS])
+        which = "a span hangs" if len(orphans) == 1 else f"{len(orphans)} spans hang"
         message = f"{which} under the span {one_line(parent, 40)}, which is not in the evidence"
         note(builder, "orphan_span", message, found)
         builder.gap("orphan_span", message, found[0].spot)
@@ -85,13 +97,13 @@ def _check_links(tree: Tree, builder: TraceBuilder) -> None:
         builder.gap("cycle", message, span.spot)
     if len(tree.roots) > 1:
         message = f"the trace has {len(tree.roots)} spans that name no parent"
-        note(builder, "multiple_roots", message, [tree.spans[row] for row in tree.roots])
+        note(builder, "multiple_roots", message, tree.spans.several(tree.roots[:_LOCATORS]))
 
 
 def _check_clocks(cast: Cast, builder: TraceBuilder) -> None:
     clocks, spans, parents = cast.clocks, cast.spans, cast.tree.parent
-    starts, ends = [span.start for span in spans], [span.end for span in spans]
-    around = [starts[above] if above != NO_PARENT else NOWHERE for above in parents]
+    starts, ends = spans.starts, spans.ends
+    around = (starts[above] if above != NO_PARENT else NOWHERE for above in parents)
     times = enumerate(zip(around, starts, ends, strict=True))
     for row in [row for row, (before, start, end) in times if start < before or end < start]:
         span, above = spans[row], parents[row]
@@ -113,17 +125,18 @@ def check_asked_first(cast: Cast, turn: int, tool: int, builder: TraceBuilder) -
 
 def _check_ties(cast: Cast, builder: TraceBuilder) -> None:
     """Sibling tools that started at the same tick: told in the order of the request, they may have run in parallel."""
-    rows = [row for row in cast.rows(Role.TOOL) if cast.spans[row].start >= 0]
-    if len({cast.spans[row].start for row in rows}) == len(rows):
+    starts = cast.spans.starts
+    rows = array("i", (row for row in cast.rows(Role.TOOL) if starts[row] >= 0))
+    if all(starts[row] < starts[after] for row, after in pairwise(rows)):  # they stand in the order of their starts
         return
     started: dict[tuple[int, int], list[int]] = {}
     for row in rows:
-        started.setdefault((cast.tree.parent[row], cast.spans[row].start), []).append(row)
+        started.setdefault((cast.tree.parent[row], starts[row]), []).append(row)
     tied = [row for rows in started.values() if len(rows) > 1 for row in rows]
     if tied:
-        spans = [cast.spans[row] for row in tied]
+        spans = cast.spans.several(tied[:_LOCATORS])
         named = ", ".join(one_line(s.name, 40) for s in spans[:4])
         message = (
-            f"{len(spans)} tool spans start at the same tick as another ({named}): the order is that of the request"
+            f"{len(tied)} tool spans start at the same tick as another ({named}): the order is that of the request"
         )
         note(builder, "time_tie", message, spans)

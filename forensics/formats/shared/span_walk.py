@@ -8,6 +8,7 @@ boundary call).
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -23,12 +24,14 @@ from forensics.core.trace import NOWHERE, Boundary, Payload, StepKind
 from forensics.formats.shared import span_names as names
 from forensics.formats.shared.asked import Asked
 from forensics.formats.shared.span_calls import error_type, failure_of, is_pause, other_execution, tool_execution
+from forensics.formats.shared.span_cast import cast
 from forensics.formats.shared.span_facts import FactReader
 from forensics.formats.shared.span_lanes import Scope, Scopes
 from forensics.formats.shared.span_messages import MessageReader, Said
 from forensics.formats.shared.span_names import Role
 from forensics.formats.shared.span_order import NO_PARENT, build_tree
-from forensics.formats.shared.span_roles import AGENTS, OUTSIDE, cast
+from forensics.formats.shared.span_roles import AGENTS, OUTSIDE
+from forensics.formats.shared.span_rows import SpanRows, TraceSpans
 from forensics.formats.shared.span_sequence import Sequence
 from forensics.formats.shared.span_setup import setup_of
 from forensics.formats.shared.span_stretches import Columns, Tool, Turn, UsualSpans
@@ -52,15 +55,20 @@ _TRIES = 4  # to tell a run of events at once
 
 def walk_spans(spans: Iterable[Span], build: EvidenceBuilder) -> None:
     """Tell the builder every trace of these spans, the earliest first. The order of `spans` changes nothing."""
-    by_trace: dict[str, list[Span]] = {}
-    for span in spans:
-        by_trace.setdefault(span.trace, []).append(span)
-    first = {trace: min((s.start for s in found if s.start >= 0), default=NOWHERE) for trace, found in by_trace.items()}
+    rows = SpanRows()
+    some = iter(spans)
+    while kept := list(islice(some, _TOGETHER)):
+        rows.keep(kept)
+    walk_rows(rows, build)
+
+
+def walk_rows(rows: SpanRows, build: EvidenceBuilder) -> None:
+    """The same of the spans of these rows."""
     walks = []
-    for trace in sorted(by_trace, key=lambda t: (first[t], t)):
-        walk = TraceWalk(trace, by_trace.pop(trace), build)
+    for trace, members, began in rows.by_trace():
+        walk = TraceWalk(trace, TraceSpans(rows, members), build)
         walk.run()
-        walks.append(walk.ending(first[trace]))
+        walks.append(walk.ending(began))
     _infer_reruns(walks, build)
 
 
@@ -90,7 +98,7 @@ def _infer_reruns(walks: list[Ending], build: EvidenceBuilder) -> None:
 class TraceWalk:
     """One trace on its way to the builder."""
 
-    def __init__(self, trace_id: str, spans: Iterable[Span], build: EvidenceBuilder) -> None:
+    def __init__(self, trace_id: str, spans: TraceSpans, build: EvidenceBuilder) -> None:
         self.id = trace_id
         self.build = build
         self.builder = build.trace(trace_id)
@@ -98,9 +106,7 @@ class TraceWalk:
         tree = build_tree(distinct(spans, self.builder, build))
         self.cast = cast(tree, self.messages)
         self.spans = self.cast.spans
-        self.complete = self.builder.spans_are_complete and any(
-            not names.PAYLOADS.isdisjoint(span.names) for span in self.spans
-        )
+        self.complete = self.builder.spans_are_complete and bool(self.spans.that_have(names.PAYLOADS))
         self.scopes = Scopes(self.cast, self.builder)
         self.facts = FactReader(self.builder.trace)
         self.around_agents = {self.cast.scope[row] for row in self.cast.rows(Role.AGENT)}
@@ -111,14 +117,18 @@ class TraceWalk:
         self._running: dict[int, tuple[Lane, int, Execution]] = {}
         self._told_errors: set[str] = set()
         self._silent: set[int] = set()
+        self._number = Asked(_number)
         self._awaited: dict[str, tuple[Span, int]] = {}
         self._endings: dict[tuple[bytes, str, bool], str] = {}
 
     def run(self) -> None:
         """Walk the trace."""
+        self.builder.trace.tokens = (0, 0)
         check_structure(self.cast, self.builder)
         self._count()
         sequence = Sequence(self.cast, self.builder)
+        self.spans.forget_order()
+        self.cast.forget_order()
         self.two_events = sequence.two_events
         if self.builder.spans_are_complete:
             for event in sequence.events:
@@ -135,23 +145,31 @@ class TraceWalk:
     def ending(self, started: int) -> Ending:
         """What other traces of the evidence are compared with."""
         self.builder.trace.started = started
-        agent = next((s for s, role in zip(self.spans, self.cast.roles, strict=True) if role is Role.AGENT), None)
+        agent = next((self.spans[row] for row, role in enumerate(self.cast.roles) if role is Role.AGENT), None)
         told = agent.get(names.AGENT_INPUT) if agent is not None else None
         identity = (agent.text(names.AGENT_NAME), text_of(told[1])) if agent is not None and told else None
-        return Ending(self.id, started, identity, any(_is_replayed(span) for span in self.spans))
+        return Ending(
+            self.id,
+            started,
+            identity,
+            any(_is_replayed(self.spans[row]) for row in self.spans.that_have(_REPLAY_MARKS)),
+        )
 
     def _count(self) -> None:
         counts = self.build.counts
         counts.roots += len(self.cast.tree.roots)
         counts.missing_spans.extend(self.cast.tree.missing)
-        asked, number = [self.spans[row] for row in self.cast.rows(Role.MODEL)], Asked(_number)
+
+    def _count_tokens(self, spans: Iterable[Span]) -> None:
+        """Count what the model read and wrote in turns that are told."""
         read, wrote = (
-            sum(number[bytes(told)] for span in asked if (told := span.payload(which)) is not None)
+            sum(self._number[bytes(told)] for span in spans if (told := span.payload(which)) is not None)
             for which in (names.INPUT_TOKENS, names.OUTPUT_TOKENS)
         )
-        counts.input_tokens += read
-        counts.output_tokens += wrote
-        self.builder.trace.tokens = (read, wrote)
+        before = self.builder.trace.tokens or (0, 0)
+        self.builder.trace.tokens = (before[0] + read, before[1] + wrote)
+        self.build.counts.input_tokens += read
+        self.build.counts.output_tokens += wrote
 
     def _first_prompts(self) -> dict[int, Said]:
         """For each span the first prompt that was captured below it; `first_asked` has the row of its model span."""
@@ -222,8 +240,6 @@ class TraceWalk:
         if number < len(stretch.says):
             return bisect_right(columns.ends, number)
         self._told_at_once(scope, lane, spans, range(before, len(self.builder.trace.calls)))
-        for event in events:
-            self.cast.answers.pop(event.row, None)
         for (tool, server, _, _), span in columns.tools.items():
             self._tool_facts(span, tool, server)
         return NOWHERE
@@ -231,6 +247,7 @@ class TraceWalk:
     def _told_at_once(self, scope: Scope, lane: Lane, spans: list[Turn | Tool], calls: range) -> None:
         """What else follows from what was said, for those that come after it."""
         said = [one.message for one in spans if isinstance(one, Turn)]
+        self._count_tokens([one.span for one in spans if isinstance(one, Turn)])
         if said:
             self.scopes.said(scope, lane, *said, calls=calls)
             scope.asked_model, scope.last_turn = True, self.builder.trace.turns - 1
@@ -394,10 +411,12 @@ class TraceWalk:
 
     def _model(self, row: int) -> None:
         span, scope = self.spans[row], self.scopes.around(row)
-        prompt, answer = self.cast.prompts.pop(row, None), self.cast.answers.pop(row, None)
+        prompt, answer = self.cast.prompts.pop(row, None), self.cast.answers.get(row)
+        self.cast.answers.forget(row)
         if prompt is not None and not scope.asked_model and self.builder.spans_are_complete:
             self._check_begin(span, prompt)
         scope.asked_model = True
+        self._count_tokens([span])
         self.facts.read(span, self.scopes.server(row))
         lane = self._feed(scope, prompt, span)
         if self.complete:
@@ -565,9 +584,10 @@ class TraceWalk:
             self.builder.gap("evidence_gap", message, self.spans[0].spot)
 
     def _is_unread(self, row: int) -> bool:
-        span, role = self.spans[row], self.cast.roles[row]
-        if row in self.cast.twin or not (span.shape.foreign or role is Role.FOREIGN):
+        role = self.cast.roles[row]
+        if row in self.cast.twin or not (self.spans.shape(row).foreign or role is Role.FOREIGN):
             return False
+        span = self.spans[row]
         if role is Role.MODEL:
             return row in self._silent
         if role is Role.TOOL:
@@ -576,7 +596,8 @@ class TraceWalk:
 
     def _say_how_it_ended(self) -> None:
         trace = self.builder.trace
-        source = next((s.text(names.SOURCE_TRACE) for s in self.spans if names.SOURCE_TRACE[0] in s.names), "")
+        naming = self.spans.that_have(frozenset(names.SOURCE_TRACE[:1]))
+        source = self.spans[naming[0]].text(names.SOURCE_TRACE) if naming else ""
         if source:
             trace.rerun_of, trace.rerun_basis = source, Basis.RECORDED
         roots = [self.spans[row] for row in self.cast.tree.roots]
@@ -598,15 +619,13 @@ _DIGITS = 16  # of a count of tokens that is to be believed
 _REPLAY_MARKS = frozenset({*names.REPLAY_MODE, *names.SOURCE_TRACE})
 
 
-def _is_replayed(span: Span) -> bool:
-    if _REPLAY_MARKS.isdisjoint(span.names):
-        return False
-    return span.text(names.REPLAY_MODE) == "recorded" or bool(span.text(names.SOURCE_TRACE))
-
-
 def _number(told: bytes) -> int:
     data = told.strip(b'"')
     return int(data) if data.isdigit() and len(data) < _DIGITS else 0
+
+
+def _is_replayed(span: Span) -> bool:
+    return span.text(names.REPLAY_MODE) == "recorded" or bool(span.text(names.SOURCE_TRACE))
 
 
 def _shows(said: Said | None, told: Payload) -> bool:

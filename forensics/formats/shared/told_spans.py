@@ -49,6 +49,8 @@ class ToldSpan(msgspec.Struct, rename="camel", gc=False, kw_only=True):
 
 
 _told = msgspec.json.Decoder(ToldSpan).decode
+read_told = _told
+"""Reads a span that is written so, which is known already."""
 _write = msgspec.json.Encoder().encode
 _REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from forensics.core.pointers import escape
 from forensics.formats.shared.span_names import Role
 from forensics.formats.shared.span_order import Clocks, build_tree, grain, nearest_above, order_events
+from forensics.formats.shared.span_rows import TraceSpans
 from forensics.formats.shared.spans import Shape, Span, hex_id, nanoseconds
 
 
@@ -22,7 +23,7 @@ def span(span_id: str, parent: str = "", start: int = 0, end: int = -1) -> Span:
 
 def entered(spans: list[Span], pairs: list[tuple[str, str]] = [], left: frozenset[str] = frozenset()) -> list[str]:  # noqa: B006
     """The order of the events: a span's id, with a dot where it is left."""
-    tree = build_tree(spans)
+    tree = build_tree(TraceSpans.of(spans))
     row = {s.id: i for i, s in enumerate(tree.spans)}
     rows = list(range(len(tree.spans)))
     events = order_events(
@@ -81,14 +82,14 @@ def test_a_pointer_escapes_its_names() -> None:
 ])  # fmt: skip
 def test_time_runs_backwards_only_beyond_the_clocks_resolution(starts: tuple[int, int], *, expected: bool) -> None:
     before, after = (span(str(i), "", start) for i, start in enumerate(starts))
-    assert Clocks([before, after]).runs_backwards(before, after) is expected
+    assert Clocks(TraceSpans.of([before, after])).runs_backwards(before, after) is expected
 
 
 def test_a_coarse_clock_hides_less_than_its_tick() -> None:
     fine, coarse = span("fine", "", 1_790_000_000_123_456_789), span("coarse", "", 1_790_000_000_123_000_000)
     far = msgspec.structs.replace(coarse, start=1_790_000_000_122_000_000, service="other")
     coarse = msgspec.structs.replace(coarse, service="other")
-    clocks = Clocks([fine, coarse, far])
+    clocks = Clocks(TraceSpans.of([fine, coarse, far]))
     assert (clocks.runs_backwards(fine, coarse), clocks.runs_backwards(fine, far)) == (False, True)
 
 
@@ -123,20 +124,20 @@ def test_rules_that_contradict_each_other_yield_to_the_clocks() -> None:
 
 
 def test_a_cycle_of_parents_is_cut_and_nothing_is_lost() -> None:
-    tree = build_tree([span("a", "b", 1), span("b", "a", 2), span("c", "b", 3), span("self", "self", 4)])
+    tree = build_tree(TraceSpans.of([span("a", "b", 1), span("b", "a", 2), span("c", "b", 3), span("self", "self", 4)]))
     assert sorted(tree.spans[row].id for row in tree.down) == ["a", "b", "c", "self"]
     assert [tree.spans[row].id for row in tree.cyclic] == ["a", "self"]
 
 
 def test_orphans_hang_under_the_only_root() -> None:
-    tree = build_tree([span("root", "", 1), span("o", "gone", 2), span("p", "gone", 3)])
+    tree = build_tree(TraceSpans.of([span("root", "", 1), span("o", "gone", 2), span("p", "gone", 3)]))
     assert {p: [tree.spans[r].id for r in rows] for p, rows in tree.missing.items()} == {"gone": ["o", "p"]}
     assert [tree.parent[r] for r in tree.missing["gone"]] == [0, 0]
 
 
 def test_a_hundred_thousand_levels_do_not_exhaust_the_stack() -> None:
     spans = [span(str(i), str(i - 1) if i else "", i) for i in range(100_000)]
-    tree = build_tree(spans)
+    tree = build_tree(TraceSpans.of(spans))
     found = nearest_above(tree, [Role.AGENT] + [Role.OTHER] * (len(spans) - 1), frozenset({Role.AGENT}))
     assert found[-1] == 0
 
