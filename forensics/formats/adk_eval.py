@@ -144,7 +144,7 @@ class _Evals:
             return
         compared = [each.inner("actual_invocation") for each in one.objects("eval_metric_result_per_invocation")]
         told = Invocations(builder)
-        if not compared or None in compared:
+        if not compared or any(each is None or each.held("intermediate_data") is None for each in compared):
             told.gap(spot, "a result of an evaluation that does not tell all that was done")
         self._invocations(told, [each for each in compared if each is not None], spot, tainted)
 

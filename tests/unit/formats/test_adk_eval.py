@@ -194,6 +194,7 @@ def test_the_session_of_a_result_is_read_rather_than_its_invocations(tmp_path: P
 HIDING: list[Fields] = [
     a_result(eval_metric_result_per_invocation=[]),
     a_result(eval_metric_result_per_invocation=[{"expected_invocation": INVOCATION}]),
+    a_result(eval_metric_result_per_invocation=[{"actual_invocation": {**INVOCATION, "intermediate_data": None}}]),
     a_result(
         eval_metric_result_per_invocation=[{"actual_invocation": {**INVOCATION, "tools": [{"name": "rm", "args": {}}]}}]
     ),
