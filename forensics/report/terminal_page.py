@@ -135,14 +135,13 @@ def _cell(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def _wrap(spans: Iterable[Span], first: str, rest: str, width: int) -> Iterator[Line]:
+def _wrap(spans: Iterable[Span], first: str, rest: str, width: int) -> list[Line]:
     """The spans in lines no wider than `width`. Most lines are short: one that fits is not taken apart."""
     room = max(width, cells(rest) + NARROWEST)
     shown = [Span(safe(span.text).replace("\n", " "), span.style) for span in spans if span.text]
     if _is_tight(shown) and cells(first) + sum(cells(span.text) for span in shown) <= room:
-        yield tuple(_joined([Span(first), *shown]))
-    else:
-        yield from _broken(shown, first, rest, room)
+        return [tuple(_joined([Span(first), *shown]))]
+    return _broken(shown, first, rest, room)
 
 
 def _is_tight(spans: list[Span]) -> bool:
@@ -150,34 +149,92 @@ def _is_tight(spans: list[Span]) -> bool:
     return bool(spans) and not spans[0].text[0].isspace() and not spans[-1].text[-1].isspace()
 
 
-def _broken(spans: Iterable[Span], first: str, rest: str, room: int) -> Iterator[Line]:
+def _broken(spans: Iterable[Span], first: str, rest: str, room: int) -> list[Line]:
     """Break between words; a word longer than a line is cut where the line ends."""
-    line, at, fresh = [Span(first)], cells(first), True
-    start = cells(rest)
-    for word, style in _words(spans):
-        size = cells(word)
-        if at + size > room and not fresh:
-            yield tuple(_joined(line))
-            line, at, fresh = [Span(rest)], start, True
-        if fresh and word.isspace() and at == start and line[0].text == rest:
-            continue
-        if size <= room - at:
-            line.append(Span(word, style))
-            at, fresh = at + size, False
-            continue
-        for piece in _pieces(word, room - at, room - start):
-            if at + cells(piece) > room and not fresh:
-                yield tuple(_joined(line))
-                line, at = [Span(rest)], start
-            line.append(Span(piece, style))
-            at, fresh = at + cells(piece), False
-    yield tuple(_joined(line))
-
-
-def _words(spans: Iterable[Span]) -> Iterator[tuple[str, str]]:
+    lines = _Lines(first, rest, room)
     for span in spans:
-        for token in _TOKENS.findall(span.text):
-            yield token, span.style
+        if span.text.isascii():
+            lines.add_ascii(span.text, span.style)
+        else:
+            for token in _TOKENS.findall(span.text):
+                lines.add(token, span.style)
+    return lines.close()
+
+
+class _Lines:
+    """Lines no wider than `room`, of which the one in the making ends at the cell `at`."""
+
+    def __init__(self, first: str, rest: str, room: int) -> None:
+        self._rest, self._start, self._room = rest, cells(rest), room
+        self._done: list[Line] = []
+        self._line, self._at, self._fresh = [Span(first)], cells(first), True
+
+    def close(self) -> list[Line]:
+        """All lines."""
+        self._break()
+        return self._done
+
+    def add(self, token: str, style: str) -> None:
+        """Add a word, or the blanks between two words."""
+        size = cells(token)
+        if self._at + size > self._room and not self._fresh:
+            self._break()
+        if token.isspace() and self._is_new():
+            return
+        if size <= self._room - self._at:
+            self._put(token, size, style)
+        else:
+            self._cut(token, style)
+
+    def add_ascii(self, text: str, style: str) -> None:
+        """Add a text, of which as much as a line holds is taken at once; its only blanks are spaces."""
+        at = 0
+        while at < len(text):
+            if text[at] == " " and self._is_new():
+                at = len(text) - len(text[at:].lstrip(" "))
+                continue
+            end = _last_that_fits(text, at, self._room - self._at)
+            if end > at:
+                self._put(text[at:end], end - at, style)
+            elif self._fresh:
+                end = at + len(_TOKENS.findall(text[at:])[0])
+                self._cut(text[at:end], style)
+            else:
+                self._break()
+            at = end
+
+    def _is_new(self) -> bool:
+        """Whether nothing stands on this line, and it is not the first."""
+        return self._fresh and self._at == self._start and self._line[0].text == self._rest
+
+    def _put(self, text: str, size: int, style: str) -> None:
+        self._line.append(Span(text, style))
+        self._at, self._fresh = self._at + size, False
+
+    def _break(self) -> None:
+        self._done.append(tuple(_joined(self._line)))
+        self._line, self._at, self._fresh = [Span(self._rest)], self._start, True
+
+    def _cut(self, word: str, style: str) -> None:
+        for piece in _pieces(word, self._room - self._at, self._room - self._start):
+            size = cells(piece)
+            if self._at + size > self._room and not self._fresh:
+                self._break()
+            self._put(piece, size, style)
+
+
+def _last_that_fits(text: str, begin: int, room: int) -> int:
+    """Where the last word, or the last blanks, end of those from `begin` on that so many cells hold as a whole."""
+    end = begin + room
+    if end >= len(text):
+        return len(text)
+    if room <= 0:
+        return begin
+    if (text[end] == " ") != (text[end - 1] == " "):
+        return end
+    if text[end] == " ":
+        return begin + len(text[begin:end].rstrip(" "))
+    return max(begin, text.rfind(" ", begin, end) + 1)
 
 
 def _pieces(word: str, now: int, later: int) -> Iterator[str]:
@@ -194,8 +251,12 @@ def _pieces(word: str, now: int, later: int) -> Iterator[str]:
 
 def _joined(line: list[Span]) -> Iterator[Span]:
     """Neighbours of one style as one span, and no blanks at the end."""
-    while len(line) > 1 and line[-1].text.isspace():
-        line.pop()
+    while len(line) > 1:
+        last = line.pop()
+        told = last.text.rstrip()
+        if told:
+            line.append(last if told == last.text else Span(told, last.style))
+            break
     if len(line) == 1 and line[0].text.isspace():
         return
     for style, alike in groupby(line, _style):
