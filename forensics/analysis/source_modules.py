@@ -87,7 +87,7 @@ def _parsed(path: Path) -> ast.Module:
 
 def _why(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
-        return f"line {error.lineno}: {error.msg}"
+        return error.msg if error.lineno is None else f"line {error.lineno}: {error.msg}"
     return str(error) or type(error).__name__
 
 

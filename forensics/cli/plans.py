@@ -70,7 +70,7 @@ def _stubs(texts: Sequence[str]) -> tuple[Stub, ...]:
     for text in texts:
         name, told = _pair(text, "--stub", "NAME=JSON")
         try:
-            values.setdefault(name, []).append(json.loads(told))
+            values.setdefault(name, []).append(json.loads(told, parse_constant=_no_number))
         except (ValueError, RecursionError) as error:
             raise click.BadParameter(f"the value of {name} is no JSON: {error}", param_hint="--stub") from None
     return tuple(Stub(name, tuple(held), each=len(held) > 1) for name, held in values.items())
@@ -84,13 +84,29 @@ def _modifications(asked: Mapping[str, Any]) -> Modifications:
     changed = [_pair(text, "--set-state", "POINTER=JSON") for text in asked.get("set_state", ())]
     if changed and asked.get("fork") is None:
         raise click.UsageError("--set-state needs --fork STEP: a state is changed at a step")
-    state = {pointer: _value(told) for pointer, told in changed}
+    state = {_pointer(pointer): _value(told) for pointer, told in changed}
     return Modifications(prompt=asked["set_prompt"], input=asked["set_input"], settings=settings, state=state)
+
+
+def _pointer(text: str) -> str:
+    from forensics.core.pointers import pointer_tokens
+
+    try:
+        pointer_tokens(text)
+    except ValueError:
+        message = f"{text!r} is no JSON Pointer: it begins with a slash, such as /messages"
+        raise click.BadParameter(message, param_hint="--set-state") from None
+    return text
+
+
+def _no_number(name: str) -> Any:
+    """NaN and the infinities are no JSON, whatever Python reads."""
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _value(text: str) -> Any:
     """The JSON value that a text spells, else the text."""
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):
         return text

@@ -89,6 +89,12 @@ def test_an_empty_folder_beside_a_trace_is_not_lost() -> None:
         (["compare", PAGER, PAGER, PAGER], "3 given"),
         (["audit", "-", "-"], "standard input can be read once only"),
         (["replay", PAGER, "--agent", "a:b", "--path", "loop"], "loop is no folder"),
+        (
+            ["replay", PAGER, "--stub", "pager.trigger=NaN"],
+            "the value of pager.trigger is no JSON: NaN is no number of",
+        ),
+        (["replay", PAGER, "--stub", 'pager.trigger={"a": -Infinity}'], "-Infinity is no number of JSON"),
+        (["replay", PAGER, "--fork", "5", "--set-state", "x=1"], "'x' is no JSON Pointer"),
     ],
 )
 def test_what_is_named_wrongly(arguments: list[str], said: str) -> None:
@@ -96,3 +102,10 @@ def test_what_is_named_wrongly(arguments: list[str], said: str) -> None:
     assert result.exit_code in (2, 3)
     assert said in result.stderr
     assert result.stdout == ""
+
+
+def test_a_source_that_is_none_has_no_line() -> None:
+    result = run("classify", "--source", PAGER)
+    assert result.exit_code == 3
+    assert "pager.db: " in result.stderr
+    assert "line None" not in result.stderr
