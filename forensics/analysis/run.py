@@ -16,7 +16,6 @@ from forensics.analysis.listing import NOTHING_LISTED, Listing
 from forensics.analysis.oversight import oversight
 from forensics.analysis.reruns import Repeat, executed_again, executed_effects, repeats
 from forensics.analysis.resumptions import resumptions
-from forensics.analysis.schema_faults import schema_faults
 from forensics.analysis.stale import stale_handles
 from forensics.analysis.strays import from_nowhere
 from forensics.analysis.survey import survey
@@ -29,7 +28,7 @@ from forensics.core.trace import NOWHERE, Trace
 from forensics.core.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from forensics.analysis.survey import Survey, ToolKey
     from forensics.core.policy import Policy
@@ -99,12 +98,20 @@ def analyse_trace(
         *executed_again(trace, calls),
         *conflicts(trace, contradicted),
         *uninformative(trace, surveyed, frozenset(one.tool.server for one in contradicted)),
-        *schema_faults(trace, studied),
+        *_schema_faults(trace, studied),
         *from_nowhere(trace, followed.strays),
         *stale_handles(trace, followed.handles, studied.failed),
         *overruled(trace, studied),
     )
     return TraceAnalysis(trace, tools, calls, followed.handles, found, verdict, done)
+
+
+def _schema_faults(trace: Trace, studied: Survey) -> Iterator[Finding]:
+    """Arguments that a schema does not allow, where a tool declares one: the tools of most logs declare none."""
+    if any(facts.input_schema for facts in studied.facts.values()):
+        from forensics.analysis.schema_faults import schema_faults
+
+        yield from schema_faults(trace, studied)
 
 
 _MINTS = ClassEvidence(

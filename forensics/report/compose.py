@@ -47,7 +47,6 @@ from forensics.report.documents import (
 )
 from forensics.report.handle_rows import HandleRows
 from forensics.report.rows import Making, Rows
-from forensics.rules.policy_doubts import policy_doubts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -184,8 +183,17 @@ def policy_name(policy: Policy) -> PolicyName:
         base=policy.base.value,
         as_of=as_of,
         expired=list(policy.expired),
-        warnings=[spell_surrogates(doubt) for doubt in policy_doubts(policy)],
+        warnings=[spell_surrogates(doubt) for doubt in _doubts(policy)],
     )
+
+
+def _doubts(policy: Policy) -> tuple[str, ...]:
+    """What is odd about the entries of a policy; the shipped ones have none."""
+    if not policy.tools:
+        return ()
+    from forensics.rules.policy_doubts import policy_doubts
+
+    return policy_doubts(policy)
 
 
 def evidence_row(one: Examined) -> EvidenceRow:

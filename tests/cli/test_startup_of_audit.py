@@ -25,6 +25,7 @@ OF_OTHERS = {"tempfile", "shutil", "tarfile", "zipfile", "lzma", "bz2", "logging
 """Of the standard library: what packed, large or damaged evidence, a database, a corpus or a parser need."""
 
 UNUSED = (
+    "forensics.analysis.schema_check",
     *(home.partition(":")[0] for name, home in SHIPPED.items() if name != "event-log"),
     "forensics.formats.shared.messages",
     "forensics.formats.shared.mending",
@@ -42,6 +43,8 @@ UNUSED = (
     "forensics.custody",
     "forensics.report.html",
     "forensics.report.incident",
+    "forensics.report.inspection",
+    "forensics.rules.policy_doubts",
 )
 """Of ours, by how the names begin: readers of other formats and what they share, checks of rules that are shipped
 checked, and every other command.
