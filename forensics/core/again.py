@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-_MARKS = 23  # bits of a hash value
+_MARKS = 21  # bits of a hash value
 
 
 def several_times(count: int, ids: Callable[[], Iterable[str]]) -> dict[str, int]:

@@ -372,15 +372,16 @@ class TraceBuilder(ExecutionBuilder):
         only their order says which result is whose. Of those that it does not say it of, something else was said.
         """
         calls = self.trace.calls
-        asked = list(zip(calls.column("turn"), calls.column("tool"), calls.column("id"), strict=True))
-        without = [row for row, (turn, _, number) in enumerate(asked) if number < 0 <= turn]
-        if without and len(without) == sum(turn >= 0 for turn, _, _ in asked):
-            together = Counter(asked[row][:2] for row in without)
-            without = [row for row in without if together[asked[row][:2]] > 1]
+        turns, tools = calls.column("turn"), calls.column("tool")
+        told = enumerate(zip(turns, calls.column("id"), strict=True))
+        without = [row for row, (turn, number) in told if number < 0 <= turn]
+        if without and len(without) == sum(turn >= 0 for turn in turns):
+            together = Counter((turns[row], tools[row]) for row in without)
+            without = [row for row in without if together[turns[row], tools[row]] > 1]
         blocked = calls.rare("blocks")
         without = [row for row in without if row not in blocked]
         if without:
-            message = f"{len(without)} of {len(asked)} calls have no id: they are paired by name and order"
+            message = f"{len(without)} of {len(calls)} calls have no id: they are paired by name and order"
             self.note(finding("missing_call_id", message, steps=tuple(self._call(row).step for row in without)))
 
     def _unasked_executions(self, lane: Lane) -> None:

@@ -49,6 +49,7 @@ class Tree(msgspec.Struct):
 
     def forget_order(self) -> None:
         """Forget what hangs under what, when the order is known in which spans are told: roots are kept."""
+        self.missing = {}
         self.parent, self.children, self.down, self.depth = array("i"), Children(()), array("i"), array("i")
 
 

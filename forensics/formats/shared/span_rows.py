@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     """Reads spans by their texts, and where each stands."""
 
 _TOGETHER = 32  # spans that are read again where one of them is asked for
-_LATEST = 1024  # spans that were read again and are kept for a while
+_LATEST = 600  # spans that were read again and are kept for a while
 _LINKED = 4096  # ids that are looked at together
+_FOUR_BYTES = 1 << 32
 _AGENT = frozenset(names.AGENT_NAME)
 
 
@@ -67,7 +68,8 @@ class SpanRows:
         self.roles = bytearray()
         self._calls, self._calls_end = Texts(), array("i")
         self._plain = bytearray()
-        self._offsets, self._lengths, self._stand_of, self._indexes = array("q"), array("i"), array("i"), array("i")
+        self._offsets = array("I" if len(self._text) < _FOUR_BYTES else "Q")
+        self._lengths, self._stand_of, self._indexes = array("i"), array("i"), array("i")
         self._stands: list[Stand] = []
         self._kept: dict[int, Span] = {}
 
@@ -97,7 +99,7 @@ class SpanRows:
     def _add_where(self, begins: Sequence[int], lengths: Sequence[int], at: Sequence[At]) -> None:
         if at and not (self._stands and self._stands[-1] is at[0][0]):
             self._stands.append(at[0][0])
-        self._offsets.extend(array("q", begins))
+        self._offsets.extend(array(self._offsets.typecode, begins))
         self._lengths.extend(array("i", lengths))
         self._stand_of.extend(array("i", [len(self._stands) - 1 if at else NOWHERE]) * len(begins))
         self._indexes.extend([index for _, index in at] or array("i", [0]) * len(begins))
