@@ -28,7 +28,7 @@ _RPC_BODIES = ("msg", "message", "payload", "data", "body", "rpc", "raw", "conte
 MARKS: dict[str, frozenset[str]] = {
     "fastaiagent-db": frozenset(),
     "fastaiagent-json": frozenset({"export_version"}),
-    "otlp": frozenset({"resourceSpans", "trace", "batches"}),
+    "otlp": frozenset({"resourceSpans", "trace{}", "batches"}),
     "otel-spans": frozenset(
         {"context", "spanContext", "_spanContext", "span_context", "spans[]", "data[]", "traces[]", "items[]"}
         | {"span_id", "spanId", "spanID", "SpanId", "context.span_id"}
@@ -55,7 +55,7 @@ MARKS: dict[str, frozenset[str]] = {
     "langgraph-history": frozenset({"history", "states", "snapshots", "checkpoints", "metadata"}),
     "langsmith": frozenset({"run_type", "dotted_order", "parent_run_id", "post", "patch", "runs", "data[]"}),
     "langfuse": frozenset(
-        {"traceId", "parentObservationId", "parent_observation_id", "observations", "batch[]", "data[]", "trace"}
+        {"traceId", "parentObservationId", "parent_observation_id", "observations", "batch[]", "data[]", "trace{}"}
     ),
     "event-log": frozenset({"type", "kind"}),
     "agentdojo": frozenset({"suite_name"}),

@@ -77,6 +77,28 @@ def test_a_plain_log_asks_few() -> None:
     assert set(may_be(look, FORMATS)) == {"event-log"}
 
 
+def test_a_plain_log_with_the_usual_names_asks_no_reader_of_spans() -> None:
+    usual = (
+        "id",
+        "call",
+        "call_id",
+        "tool",
+        "name",
+        "text",
+        "trace",
+        "session",
+        "agent",
+        "ts",
+        "step",
+        "data",
+        "event",
+    )
+    line = json.dumps({"kind": "tool", "args": {"q": 1}, "seq": 3, "error": None, **dict.fromkeys(usual, "x")})
+    look = look_at(Source("x", memoryview(f"{line}\n{line}\n".encode()), ""))
+    spans = {"otlp", "otel-spans", "jaeger", "langfuse", "langsmith", "mlflow", "openai-agents-traces", "weave"}
+    assert not spans & set(may_be(look, FORMATS))
+
+
 def test_a_session_with_records_of_data_asks_no_reader_of_spans() -> None:
     records = [
         {"type": "user", "message": {"role": "user"}},
