@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from forensics.cli.values import day
+from forensics.cli.values import day, named
 
 if TYPE_CHECKING:
     from forensics.api import Options
@@ -99,7 +99,9 @@ _OPTIONS: dict[str, Option] = {
         multiple=True,
         help="More rule packs: a file, or a folder of *.yaml. Repeatable.",
     ),
-    "policy": click.option("--policy", metavar="strict|inject|PATH", help="The policy to judge by.  [default: strict]"),
+    "policy": click.option(
+        "--policy", metavar="strict|inject|PATH", callback=named, help="The policy to judge by.  [default: strict]"
+    ),
     "input_format": click.option(
         "--input-format",
         metavar="NAME",
@@ -119,6 +121,7 @@ _OPTIONS: dict[str, Option] = {
     "tools": click.option(
         "--tools",
         metavar="FILE",
+        callback=named,
         help="An inventory of tools beside the evidence: what an MCP server answers to tools/list, the tools of a "
         "request, or JSON lines or TSV.",
     ),

@@ -3,10 +3,29 @@
 from __future__ import annotations
 
 import datetime
+from typing import Any
 
 import click
 
 _LONGEST = 18  # digits of a number of a step
+_NO_NAME = "no name is given (a variable of the shell that is not set gives an empty one)"
+
+
+class Place(click.Path):
+    """A file or folder that is named: an empty name would be this folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The place. Raises BadParameter for an empty name."""
+        if value == "":
+            self.fail(_NO_NAME, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def named(_context: click.Context, _parameter: click.Parameter, value: Any) -> Any:
+    """One name, or several, or none: but no empty one."""
+    if "" in (value if isinstance(value, tuple) else (value,)):
+        raise click.BadParameter(_NO_NAME)
+    return value
 
 
 def step_number(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:

@@ -54,6 +54,31 @@ def test_a_place_where_nothing_is(command: str, place: str, said: str) -> None:
     assert said in (result.stdout + result.stderr).replace("\\", "").replace("`", "")
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("audit", PAGER, "--into", ""),
+        ("audit", PAGER, "--policy", ""),
+        ("audit", PAGER, "--tools", ""),
+        ("case", "save", PAGER, "--to", ""),
+        ("compare", PAGER, PAGER, "--to", ""),
+        ("graph", PAGER, "--output", ""),
+        ("query", "", "SELECT 1"),
+        ("replay", PAGER, "--policy", "inject", "--trace-out", ""),
+        ("report", PAGER, "--to", ""),
+        ("report", PAGER, "--to", "a.md", "--to", ""),
+        ("report", PAGER, "--bundle", ""),
+        ("verify", ""),
+    ],
+)
+def test_a_place_without_a_name_is_not_this_folder(here: Path, arguments: tuple[str, ...]) -> None:
+    before = sorted(here.iterdir())
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "no name is given (a variable of the shell that is not set gives an empty one)" in result.stderr
+    assert sorted(here.iterdir()) == before
+
+
 @pytest.mark.parametrize("command", ONE)
 def test_a_folder_where_one_file_is_asked_for(command: str) -> None:
     result = asked(command, "full")

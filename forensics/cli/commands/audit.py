@@ -10,6 +10,7 @@ import click
 from forensics.cli.options import JUDGING, READING, Settings, shared
 from forensics.cli.output import note, show
 from forensics.cli.progress import counted, working
+from forensics.cli.values import Place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +37,7 @@ _CLUSTERS = {"dask": "scheduler", "ray": "address"}  # by which option each is n
 
 @click.command(epilog=_EPILOG)
 @click.argument("evidence", nargs=-1, required=True)
-@click.option("--into", type=click.Path(path_type=Path), help="Audit a corpus: keep the results in this folder.")
+@click.option("--into", type=Place(path_type=Path), help="Audit a corpus: keep the results in this folder.")
 @click.option("--workers", type=click.IntRange(min=1), help="With --into: how many processes.  [default: one a core]")
 @click.option("--engine", type=click.Choice(ENGINES), help="With --into: who works.  [default: process]")
 @click.option("--scheduler", metavar="ADDRESS", help="With --engine dask: the cluster.  [default: one on this machine]")

@@ -10,7 +10,7 @@ from forensics.cli.options import Settings, shared
 from forensics.cli.output import note, show
 from forensics.cli.progress import working
 from forensics.cli.quoting import quoted
-from forensics.cli.values import step_number
+from forensics.cli.values import Place, step_number
 
 _EPILOG = """\b
 Examples:
@@ -34,7 +34,7 @@ Exit codes:
 @click.command(epilog=_EPILOG)
 @click.argument("evidence")
 @click.option(
-    "--to", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="The file of cases."
+    "--to", required=True, type=Place(dir_okay=False, path_type=Path), metavar="FILE", help="The file of cases."
 )
 @click.option("--name", default="", metavar="NAME", help="The case's name.  [default: that of the trace]")
 @click.option("--with-evidence", is_flag=True, help="Copy the evidence beside the file, where a run looks for it.")

@@ -10,6 +10,7 @@ import click
 from forensics.cli.options import Settings, format_names, known_format, shared
 from forensics.cli.output import note, show
 from forensics.cli.progress import working
+from forensics.cli.values import Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +64,7 @@ def _two(_context: click.Context, _parameter: click.Parameter, value: tuple[str,
 )
 @click.option(
     "--to",
-    type=click.Path(path_type=Path),
+    type=Place(path_type=Path),
     metavar="FILE",
     multiple=True,
     callback=_known_forms,

@@ -10,6 +10,7 @@ import click
 
 from forensics.cli.options import Settings, shared
 from forensics.cli.output import show, write
+from forensics.cli.values import Place
 
 if TYPE_CHECKING:
     from forensics.report.query_documents import QueryDocument
@@ -44,7 +45,7 @@ def _names(_context: click.Context, _parameter: click.Parameter, incomplete: str
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("results", type=click.Path(path_type=Path), required=False)
+@click.argument("results", type=Place(path_type=Path), required=False)
 @click.argument("sql", required=False)
 @click.option("--question", metavar="NAME", shell_complete=_names, help="Ask this ready question, instead of SQL.")
 @click.option("--list", "listing", is_flag=True, help="List the ready questions and the tables; -v with their SQL.")

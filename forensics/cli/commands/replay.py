@@ -10,7 +10,7 @@ from forensics.cli.options import Settings, shared
 from forensics.cli.output import note, show
 from forensics.cli.progress import working
 from forensics.cli.quoting import quoted
-from forensics.cli.values import step_number
+from forensics.cli.values import Place, step_number
 
 _EPILOG = """\b
 Examples:
@@ -73,7 +73,7 @@ Exit codes:
 @click.option("--path", metavar="FOLDER", multiple=True, help="Where that code lies.  [default: .]")
 @click.option(
     "--trace-out",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=Place(dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Write the rerun as a trace, which inspect, audit and compare read.",
 )

@@ -15,6 +15,7 @@ from forensics.cli.corpus_report import is_corpus, report_corpus
 from forensics.cli.options import JUDGING, READING, SEVERITIES, Body, Settings, shared
 from forensics.cli.output import note, write
 from forensics.cli.progress import working
+from forensics.cli.values import Place, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -132,12 +133,13 @@ def _wishing(body: Body) -> Body:
     "--to",
     metavar="FILE",
     multiple=True,
+    callback=named,
     help="Write this file, in the form of its suffix; DIR/ or 'DIR/*.md': one file a trace; -: standard output. "
     "Repeatable.  [default: -]",
 )
 @click.option(
     "--bundle",
-    type=click.Path(path_type=Path),
+    type=Place(path_type=Path),
     metavar="FOLDER",
     help="Write every form into this new folder, with a manifest that `forensics verify` checks.",
 )

@@ -8,6 +8,7 @@ import click
 
 from forensics.cli.options import Settings, shared
 from forensics.cli.output import show
+from forensics.cli.values import Place
 
 _EPILOG = """\b
 Examples:
@@ -28,7 +29,7 @@ Exit codes:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("bundle", type=click.Path(path_type=Path))
+@click.argument("bundle", type=Place(path_type=Path))
 @click.option(
     "--key",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
