@@ -19,6 +19,7 @@ from forensics.formats.shared.fields import (
     fields_of,
     is_text,
     items_of,
+    json_inside,
     object_in,
     opens_with,
     present,
@@ -121,14 +122,17 @@ def _time_of(value: Payload) -> int:
 
 
 def _unfolded(value: Payload, spot: Spot, sessions: Sessions, depth: int = 0) -> Iterator[tuple[Fields, Spot]]:
-    """The records in one entry: itself, those of a list in it, and those of an object's list of events."""
+    """The records in one entry: itself, those of a list in it, and those of an object's list of events; each may be
+    spelled as a text.
+    """
+    value = json_inside(value)
     if is_text(value):
         sessions.named(value)
     elif opens_with(value, b"["):
         for at, item in enumerate(items_of(value)):
             below = spot.down(f"/{at}")
             yield from _unfolded(item, below, sessions, depth + 1) if depth < _DEPTH else iter([({}, below)])
-    else:
+    elif opens_with(value, b"{"):
         yield from _of_object(fields_of(value), spot, sessions, depth)
 
 
@@ -139,6 +143,8 @@ def _of_object(fields: Fields, spot: Spot, sessions: Sessions, depth: int) -> It
         yield fields, spot
         return
     lists = [name for name in _LISTS if _items(fields.get(name))]
-    yield {name: held for name, held in fields.items() if name not in lists}, spot
+    beside = {name: held for name, held in fields.items() if name not in lists}
+    if beside:
+        yield beside, spot
     for name in lists:
         yield from _unfolded(fields[name], spot.down(f"/{name}"), sessions, depth)

@@ -157,6 +157,11 @@ _ARGUMENTS = frozenset({"args", "arguments", "input", "params", "parameters", "t
 
 _HOLDS_A_TOOL = late(rb'"tool(?:_use|_calls|Calls?|Use|_result|Result)"')
 _FUNCTION = b'"functionCall"'
+_NAMED, _ASKED_FOR = (
+    b'"function"',
+    late(rb'"function"\s*:\s*\{\s*(?:"name"\s*:\s*"[^"\\]{0,200}"\s*,\s*)?"arguments"\s*:'),
+)
+"""A function with arguments is a call; one with parameters is offered."""
 _ENDS_SO, _ANY_CALL = late(rb'_call"'), late(rb'"\w+_call"')
 
 
@@ -164,6 +169,8 @@ def holds_a_call(raw: Payload | bytes, begin: int = 0, end: int = sys.maxsize) -
     """Whether a JSON text, or that part of one, holds what the APIs write for a call or a result."""
     data = bytes(raw)  # each pattern begins with a text to look for, which is several times as fast as one for all
     if _HOLDS_A_TOOL.search(data, begin, end) is not None or data.find(_FUNCTION, begin, end) >= 0:
+        return True
+    if data.find(_NAMED, begin, end) >= 0 and _ASKED_FOR.search(data, begin, end) is not None:
         return True
     return _ENDS_SO.search(data, begin, end) is not None and _ANY_CALL.search(data, begin, end) is not None
 

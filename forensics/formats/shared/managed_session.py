@@ -12,6 +12,7 @@ import msgspec
 
 from forensics.core.build import Execution, Spot
 from forensics.core.jsonvalue import canonical, text_of, value_of
+from forensics.core.late import late
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import Payload, StepKind
@@ -23,6 +24,7 @@ from forensics.formats.shared.fields import (
     as_object,
     fields_of,
     is_like_calls,
+    is_text,
     is_true,
     items_in,
     names_a_tool,
@@ -52,8 +54,10 @@ _ENDS = {"end_turn": True, "requires_action": None}
 _GROWING = ("session.", "span.", "workflow_run.")
 """Families of events that tell of no call of the agent, whatever is added to them."""
 _READ = frozenset({"content", "input", "agent"})
-_PAGE = frozenset({"next_page", "first_id", "last_id"})
+_PAGE = frozenset({"next_page", "first_id", "has_more", "last_id"})
 """What a list says of itself."""
+_OF_A_CALL = late(rb'"(?:agent|user)\.\w*tool_\w+"')
+"""The type of an event that is a call or a result, wherever it stands."""
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):
@@ -97,7 +101,7 @@ class Sessions:
         kind = text(fields, "type")
         if kind == "session":
             self.name = text(fields, "id") or self.name
-        elif not fields.keys() - _PAGE and present(fields, "next_page") is None:
+        elif fields and not fields.keys() - _PAGE and not _goes_on(fields):
             return
         self.build.counts.records += 1
         spot = Spot(spot.place, spot.pointer, nanoseconds(present(fields, "processed_at", "created_at")))
@@ -178,7 +182,7 @@ class Session:
 
     def _look_through(self, event: Event) -> None:
         for name, held in event.fields.items():
-            if name not in _READ and is_like_calls(held):
+            if name not in _READ and _is_like_calls(held):
                 self.gap(event.spot, f"what looks like a call in a member that is not read ({one_line(name, 40)})")
 
     def gap(self, spot: Spot, message: str) -> None:
@@ -229,7 +233,7 @@ class Session:
         """A record of a type that no table knows: an event, an object of the API, or what stands beside them."""
         self.step(StepKind.OTHER, event)
         kind, fields = event.kind, event.fields
-        if not fields or present(fields, "next_page") is not None:
+        if not fields or _goes_on(fields):
             self.gap(event.spot, "what else was listed stands on another page, or deeper than is read")
         elif names_a_tool(fields) or sounds_like_a_call(kind, named=False) or any(map(is_like_calls, fields.values())):
             self.gap(
@@ -436,6 +440,15 @@ class Session:
         call = self.builder.trace.calls[rows[-1]] if rows else None
         if lane is not None and call is not None and not call.answered:
             self.builder.execute(lane, Execution(call.tool, spot, name, status="denied"))
+
+
+def _goes_on(fields: Fields) -> bool:
+    """Whether a list says that more of it stands on another page."""
+    return present(fields, "next_page") is not None or is_true(fields, "has_more")
+
+
+def _is_like_calls(held: Payload) -> bool:
+    return is_like_calls(held) or (not is_text(held) and _OF_A_CALL.search(bytes(held)) is not None)
 
 
 def _call_of(fields: Fields) -> str:

@@ -215,6 +215,11 @@ HIDING: list[Fields] = [
     {"type": "event_start", "event": {"type": "agent.message", "id": "sevt_lost"}},
     event("span.model_request_start", 10),
     {"data": [], "next_page": "page_2"},
+    {"data": [], "has_more": True, "last_id": "sevt_9"},
+    {"threads": [{"id": "sthr_2", "events": [ASKS]}]},
+    {"threads": {"sthr_2": [SHOWS]}},
+    {"response": {"status": 200, "body": {"data": [ASKS]}}},
+    event("session.updated", 10, metadata={"pending": [{"function": {"name": "rm", "arguments": "{}"}}]}),
     event("agent.tool_result", 10, tool_use_id="sevt_unknown", content=said("gone")),
 ]
 
@@ -223,6 +228,21 @@ HIDING: list[Fields] = [
 def test_what_may_hide_a_call_is_a_gap(tmp_path: Path, one: Fields) -> None:
     assert not write(tmp_path, RUN).gaps
     assert hiding(write(tmp_path, [*RUN, one]))
+
+
+def test_events_in_lists_deeper_than_is_read_are_a_gap(tmp_path: Path) -> None:
+    assert hiding(write(tmp_path, [*RUN, [[[[[{**ASKS, "id": "sevt_deep"}]]]]]]))
+
+
+def test_a_whole_page_hides_nothing(tmp_path: Path) -> None:
+    page = {"data": RUN, "has_more": False, "first_id": "sevt_1", "last_id": "sevt_9"}
+    assert not write(tmp_path, page).gaps
+
+
+def test_what_the_client_sent_may_be_spelled_as_a_text(tmp_path: Path) -> None:
+    spelled = json.dumps({"events": [{**ASKS, "id": "sevt_late"}]})
+    reading = lines(tmp_path, *RUN, ["send", "sesn_1", spelled])
+    assert [call.tool for call in reading.traces[0].calls] == ["bash", "bash"]
 
 
 def test_a_preview_that_the_event_itself_follows_hides_nothing(tmp_path: Path) -> None:
