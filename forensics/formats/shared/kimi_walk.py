@@ -13,17 +13,20 @@ import msgspec
 
 from forensics.core.build import Spot
 from forensics.core.jsonvalue import raw
+from forensics.core.late import late
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import StepKind
-from forensics.formats.shared.call_words import tells_of_a_tool
+from forensics.formats.shared.call_words import sounds_like_a_call, tells_of_a_tool
 from forensics.formats.shared.fields import (
     Fields,
     as_object,
+    call_marks,
     fields_of,
     is_like_calls,
     is_true,
     items_of,
+    names_a_tool,
     object_in,
     present,
     text,
@@ -45,6 +48,12 @@ if TYPE_CHECKING:
 _MAIN = "main"
 _BACK = "the conversation was cleared or taken back: what stands before was said all the same"
 _ENDED_WELL = frozenset({"completed"})
+_A_CALL_BELOW = late(rb'"(?:tool\.call|tool\.result|toolCallId|tool_call_id|ToolCall|ToolResult)"')
+"""What this program writes for a call or a result, wherever it stands."""
+_READ = frozenset({"event", "message", "tools", "result", "systemPrompt"})
+_READ_OF_EVENT = frozenset({"args", "display", "part", "result"})
+_READ_OF_MESSAGE = frozenset({"content", "toolCalls", "tool_calls"})
+_READ_OF_PAYLOAD = frozenset({"event", "function", "return_value"})
 
 
 class Session:
@@ -71,6 +80,8 @@ class Session:
             self._event(object_in(fields, "message"), spot.down("/message"), self.steps(""))
         else:
             _RECORDS.get(kind, Session.kept)(self, fields, spot)
+            if kind in _RECORDS:
+                self._look_through(fields, _READ, spot)
         taint(self.builder, one.tainted, spot, before)
 
     def close(self) -> None:
@@ -80,7 +91,7 @@ class Session:
         known = {name for steps in self.agents.values() for name in steps.known}
         for name, spot in self.copied:
             if name not in known:
-                self._gap("a copy of a message holds a call that no step asks for", spot)
+                self._gap("a call that no step asks for is told elsewhere: in a copy, or as a request", spot)
 
     def steps(self, agent: str) -> Steps:
         """The steps of an agent; those of the main one have no name."""
@@ -95,6 +106,12 @@ class Session:
     def _gap(self, message: str, spot: Spot) -> None:
         self.builder.gap("evidence_gap", message, spot)
 
+    def _look_through(self, fields: Fields, read: frozenset[str], spot: Spot) -> None:
+        """A gap where a member that is not read holds what looks like a call."""
+        for name, held in fields.items():
+            if name not in read and is_like_calls(held):
+                self._gap(f"what looks like a call in a member that is not read ({one_line(name, 40)})", spot)
+
     def _step(self, kind: StepKind, name: str, payload: Payload | None, spot: Spot) -> int:
         return self.builder.step(kind, spot, name=name, payload=payload)
 
@@ -104,7 +121,9 @@ class Session:
         """What the harness keeps for itself."""
         kind = text(fields, "type")
         self._step(StepKind.OTHER, kind or "record", None, spot)
-        if kind not in _HARMLESS and (is_like_calls(as_object(fields)) or tells_of_a_tool(kind, fields)):
+        held = as_object(fields)
+        told = is_like_calls(held) or tells_of_a_tool(kind, fields) or _A_CALL_BELOW.search(bytes(held))
+        if kind not in _HARMLESS and told:
             what = one_line(kind or "(none)", 40)
             self._gap(f"a record of a kind that is not read ({what}) holds what looks like a call", spot)
         elif not kind:
@@ -113,6 +132,7 @@ class Session:
     def _said(self, role: str, message: Payload, spot: Spot, steps: Steps) -> None:
         """A message that stands in the file as one."""
         told = parse_message(message, "")
+        self._look_through(fields_of(message), _READ_OF_MESSAGE, spot)
         steps.end(spot, None)
         if told.says_model:
             self.builder.respond(steps.lane, told, spot, model=steps.model)
@@ -143,6 +163,8 @@ class Session:
             self._step(StepKind.SYSTEM, "", present(fields, "content"), spot.down("/content"))
         elif role in CONTEXT:
             self._step(StepKind.OTHER, role, None, spot)
+            if is_like_calls(as_object(fields)):
+                self._gap(f"a line of a context that is no message ({role}) holds what looks like a call", spot)
         else:
             self._said(role, as_object(fields), spot, self.steps(""))
 
@@ -178,6 +200,7 @@ class Session:
         if role == "user" and origin not in ("", "user"):
             steps.end(spot, None)
             said = output_of(present(message, "content"))
+            self._look_through(message, frozenset(), spot.down("/message"))
             self._step(StepKind.SYSTEM, origin, said, spot.down("/message/content"))
         else:
             self._said(role, _as_chat(message), spot.down("/message"), steps)
@@ -189,7 +212,7 @@ class Session:
         if kind == "step.begin":
             steps.begin(below)
         elif kind == "content.part":
-            steps.says(told.get("part", raw("")), below.down("/part"))
+            self._says(steps, told.get("part", raw("")), below.down("/part"))
         elif kind == "tool.call":
             by_agent = text(object_in(told, "display"), "kind") == "agent_call"
             call = Asked(text(told, "name"), text(told, "toolCallId"), present(told, "args"), by_agent)
@@ -198,16 +221,29 @@ class Session:
             result = object_in(told, "result")
             payload = output_of(present(result, "output"))
             at = below.down("/result/output")
+            self._look_through(result, frozenset({"output"}), below.down("/result"))
             steps.gives(text(told, "toolCallId"), payload, at, failed=is_true(result, "isError"))
         elif kind == "step.end":
             steps.end(below, present(told, "finishReason"))
             self._count(object_in(told, "usage"))
         else:
             self._gap(f"an event of a step that is not known ({one_line(kind or '(none)', 40)})", spot)
+        self._look_through(told, _READ_OF_EVENT, below)
+
+    def _says(self, steps: Steps, part: Payload, spot: Spot) -> None:
+        """A piece of what the model says; one of another kind may be a call."""
+        steps.says(part, spot)
+        fields = fields_of(part)
+        if is_like_calls(part) or sounds_like_a_call(text(fields, "type"), named=names_a_tool(fields)):
+            self._gap("a piece of what the model said looks like a call", spot)
 
     def again(self, fields: Fields, spot: Spot) -> None:
         """A message once more, at the end of a turn."""
-        told = parse_message(_as_chat(object_in(object_in(fields, "message"), "message")), "/message/message")
+        envelope = object_in(fields, "message")
+        message = object_in(envelope, "message")
+        self._look_through(envelope, frozenset({"message"}), spot.down("/message"))
+        self._look_through(message, _READ_OF_MESSAGE, spot.down("/message/message"))
+        told = parse_message(_as_chat(message), "/message/message")
         self.copied.extend((part.recorded_id or "", spot.down(part.pointer)) for part in told.calls)
 
     def compacted(self, fields: Fields, spot: Spot) -> None:
@@ -251,10 +287,14 @@ class Session:
         """An event in its envelope."""
         kind, payload = text(message, "type"), object_in(message, "payload")
         tell_event = _EVENTS.get(kind)
+        below = spot.down("/payload")
+        self._look_through(payload, _READ_OF_PAYLOAD, below)
         if tell_event is not None:
-            tell_event(self, payload, spot.down("/payload"), steps)
+            tell_event(self, payload, below, steps)
             return
         self._step(StepKind.OTHER, kind or "event", None, spot)
+        if call_marks(payload):
+            self.copied.append((text(payload, "tool_call_id", "id"), below))
         if kind not in WIRE:
             self._gap(f"an event of a kind that is not known ({one_line(kind or '(none)', 40)})", spot)
 
@@ -269,7 +309,7 @@ class Session:
 
     def part(self, payload: Fields, spot: Spot, steps: Steps) -> None:
         """A piece of what the model thinks or says."""
-        steps.says(as_object(payload), spot)
+        self._says(steps, as_object(payload), spot)
 
     def call(self, payload: Fields, spot: Spot, steps: Steps) -> None:
         """A call that the model asks for."""

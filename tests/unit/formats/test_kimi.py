@@ -152,6 +152,17 @@ def test_a_message_with_calls_that_stands_as_one(tmp_path: Path) -> None:
         record("tool.executed", toolName="rm"),
         record("strange", tool="rm", arguments={}),
         {"agentId": "main"},
+        record("context.append_loop_events", events=[asks("c9")["event"]]),
+        {**loop("step.begin"), "events": [asks("c9")["event"]]},
+        {**BEGINS, "event": {**BEGINS["event"], "toolCalls": [COPIED]}},
+        {**gives(), "event": {**gives()["event"], "result": {"output": "ok", "then": {"tool": "rm", "args": {}}}}},
+        loop("content.part", part={"type": "tool_use", "name": "rm", "input": {}}),
+        loop("content.part", part={"type": "function", "function": {"name": "rm", "arguments": "{}"}}),
+        record("context.apply_compaction", summary="so far", kept=[{"role": "assistant", "toolCalls": [COPIED]}]),
+        record("context.append_message", message={"role": "user", "origin": {"kind": "hook"}, "toolCalls": [COPIED]}),
+        record("context.append_message", message={"role": "user", "content": "go", "pending": [COPIED]}),
+        {"role": "_usage", "tool_calls": [COPIED]},
+        record("agent.message.appended", messages=[{"role": "assistant", "toolCalls": [COPIED]}]),
         {"type": "agent.message.appended", "message": {"message": {"role": "assistant", "toolCalls": [COPIED]}}},
         ends("max_tokens"),
         ends("interrupted"),
@@ -201,6 +212,30 @@ def test_an_envelope_of_a_call_that_was_rejected_and_of_one_that_failed(tmp_path
     told = [OLD, wrapped("StepBegin", n=1), calls(), wants, no, returns(is_error=True, output="", message="rejected")]
     reading = read(tmp_path, *told, calls("c2"), returns("c2", is_error=True, output="", message="no such file"))
     assert outcomes(reading) == [("0.0", "Shell", "rejected", "denied"), ("0.1", "Shell", "no such file", "failed")]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        wrapped("ToolCallRequest", id="c9", name="Shell", arguments="{}"),
+        wrapped("StepRetry", name="Shell", arguments="{}"),
+        wrapped("StatusUpdate", tool_calls=[calls("c9")["message"]["payload"]]),
+        wrapped("ContentPart", type="tool_use", name="Shell", input={}),
+    ],
+)
+def test_an_envelope_that_may_hide_a_call_is_a_gap(tmp_path: Path, odd: Fields) -> None:
+    assert any(gap.hides for gap in read(tmp_path, OLD, ASKED, calls(), returns(), odd).gaps)
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        wrapped("ToolCallRequest", id="c1", name="Shell", arguments="{}"),
+        wrapped("QuestionRequest", id="q1", tool_call_id="c1", questions=[{"question": "which?"}]),
+    ],
+)
+def test_an_envelope_that_names_a_call_that_a_step_asked_for_hides_nothing(tmp_path: Path, known: Fields) -> None:
+    assert not read(tmp_path, OLD, ASKED, calls(), known, returns()).gaps
 
 
 def test_events_of_sub_agents_are_told_in_their_lane(tmp_path: Path) -> None:
