@@ -152,7 +152,9 @@ _CALL_IDS = frozenset(
     {"call_id", "tool_call_id", "tool_use_id", "tool_calls", "tool_call", "function_call", "tool_use"}
 )
 _TOOL_NAMES = frozenset({"name", "tool", "tool_name", "function", "function_name"})
-_ARGUMENTS = frozenset({"args", "arguments", "input", "params", "parameters", "tool_input", "kwargs"})
+_ARGUMENTS = frozenset(
+    {"args", "arguments", "function_args", "input", "kwargs", "params", "parameters", "tool_args", "tool_input"}
+)
 
 
 _HOLDS_A_TOOL = late(rb'"tool(?:_use|_calls|Calls?|Use|_result|Result)"')

@@ -21,6 +21,7 @@ from forensics.formats.shared.entry_chain import EntryChain
 from forensics.formats.shared.fields import (
     Fields,
     as_object,
+    fields_of,
     is_like_calls,
     items_in,
     object_in,
@@ -46,7 +47,10 @@ if TYPE_CHECKING:
 TYPES = frozenset({"user", "assistant", "tool_result", "system"})
 """The types of records."""
 _SURROUNDINGS = ("cwd", "sessionId")
-_READ = frozenset({"message", "toolCallResult", "systemPayload", "usageMetadata"})
+_READ = frozenset({"message", "toolCallResult", "systemPayload"})
+_READ_OF_MESSAGE = frozenset({"content", "parts"})
+_READ_OF_RESULT = frozenset({"resultDisplay", "responseParts"})
+_READ_OF_NOTE = {"agent_bootstrap": "history", "chat_compression": "compressedHistory", "ui_telemetry": "uiEvent"}
 _SUB_AGENT = "task_execution"
 _NOT_RUN = frozenset({"execution_denied"})
 _TOOL_RAN, _API_FAILED = "tool_call", "api_error"
@@ -57,7 +61,8 @@ _PARTS_OF_A_SUB_AGENTS_ID = 3
 
 class Session:
     """The walk over one session. `ran` and `asked` count tools with their arguments: those that the harness noted as
-    run, and those that the agent's messages ask for.
+    run, and those that the agent's messages ask for. `ran_below` counts those that sub-agents ran, as the harness noted
+    it, `shown_below` are those that a sub-agent's result shows.
     """
 
     def __init__(self, build: EvidenceBuilder) -> None:
@@ -68,6 +73,8 @@ class Session:
         self.asked: Counter[bytes] = Counter()
         self.ids: set[str] = set()
         self.ran: list[tuple[bytes, str, Spot]] = []
+        self.ran_below: Counter[str] = Counter()
+        self.shown_below: list[tuple[str, Spot]] = []
 
     def line(self, one: JsonLine) -> None:
         """One record."""
@@ -85,13 +92,19 @@ class Session:
         taint(self.builder, one.tainted, spot, before)
 
     def close(self) -> None:
-        """Say what can be said only at the end: which tools ran that no message asked for."""
+        """Say what can be said only at the end: which tools ran that no message asked for, and which calls of
+        sub-agents no event tells.
+        """
         self.build.counts.branches = self.chain.branches
         for key, tool, spot in self.ran:
             if self.asked[key] > 0:
                 self.asked[key] -= 1
             else:
                 self._gap(f"{one_line(tool, 60)} ran with arguments with which no message asked for it", spot)
+        for tool, spot in self.shown_below:
+            self.ran_below[tool] -= 1
+            if self.ran_below[tool] < 0:
+                self._gap(f"a sub-agent's result shows a call of {one_line(tool, 60)} of which no event tells", spot)
 
     def _trace(self) -> TraceBuilder:
         assert self.builder is not None  # noqa: S101 - the first line made it
@@ -109,11 +122,19 @@ class Session:
         if message is not None:
             self._said(fields, parse_message(message, "/message"), spot)
         elif kind == "system":
-            _NOTES.get(text(fields, "subtype"), Session.kept)(self, fields, spot)
+            told, note = object_in(fields, "systemPayload"), text(fields, "subtype")
+            if note in _NOTES:
+                self._look_through(told, frozenset({_READ_OF_NOTE.get(note)}), spot.down("/systemPayload"))
+            _NOTES.get(note, Session.kept)(self, fields, spot)
         else:
             self._gap("a record of a message that has none: what was said is not in the file", spot)
-        held = {name: one for name, one in fields.items() if name not in _READ}
-        if any(map(is_like_calls, held.values())):
+        self._look_through(fields, _READ, spot)
+        self._look_through(object_in(fields, "message"), _READ_OF_MESSAGE, spot.down("/message"))
+        self._look_through(object_in(fields, "toolCallResult"), _READ_OF_RESULT, spot.down("/toolCallResult"))
+
+    def _look_through(self, fields: Fields, read: frozenset[str | None], spot: Spot) -> None:
+        """A gap where a member that is not read holds what looks like a call."""
+        if any(is_like_calls(held) for name, held in fields.items() if name not in read):
             self._gap("what is not read of a record holds what looks like a call", spot)
 
     def _lane(self, fields: Fields) -> Lane:
@@ -135,7 +156,9 @@ class Session:
         for part in calls:
             self.ids.add(part.recorded_id or "")
             self.asked[_key(part.tool, part.payload)] += 1
-        if text(object_in(ended, "resultDisplay"), "type") == _SUB_AGENT:
+        display, below = object_in(ended, "resultDisplay"), spot.down("/toolCallResult/resultDisplay/toolCalls")
+        self.shown_below += [(text(fields_of(one), "name"), below) for one in items_in(display, "toolCalls")]
+        if text(display, "type") == _SUB_AGENT:
             self._was_a_sub_agents(lane, text(ended, "callId"))
 
     def _was_a_sub_agents(self, lane: Lane, call: str) -> None:
@@ -152,10 +175,9 @@ class Session:
         """What the harness keeps for itself: settings, titles, states of files."""
         kind = text(fields, "subtype")
         self._trace().step(StepKind.OTHER, spot, name=kind or "system")
-        payload = fields.get("systemPayload", msgspec.Raw(b"null"))
-        if kind not in _HARMLESS and (
-            is_like_calls(payload) or tells_of_a_tool(kind, object_in(fields, "systemPayload"))
-        ):
+        payload, told = fields.get("systemPayload", msgspec.Raw(b"null")), object_in(fields, "systemPayload")
+        looks = any(map(is_like_calls, (payload, *told.values())))
+        if kind not in _HARMLESS and (looks or tells_of_a_tool(kind, told)):
             what = one_line(kind or "(none)", 40)
             self._gap(f"a record of a kind that is not read ({what}) holds what looks like a call", spot)
 
@@ -194,7 +216,7 @@ class Session:
             return
         step = StepKind.ERROR if kind == _API_FAILED else StepKind.OTHER
         self._trace().step(step, below, name=kind or "event", payload=present(told, "error", "error_message"))
-        if is_like_calls(as_object(told)):
+        if is_like_calls(as_object(told)) or tells_of_a_tool(kind, told):
             self._gap("an event of a kind that is not known names a tool with its arguments", below)
 
     def _ran(self, told: Fields, spot: Spot) -> None:
@@ -204,6 +226,7 @@ class Session:
         if not agent:
             self.ran.append((_key(tool, arguments), tool, spot))
             return
+        self.ran_below[tool] += 1
         status = _ENDED.get(text(told, "status"), "")
         error = present(told, "error") if status == "error" else None
         ran = Execution(tool, spot, arguments=arguments, error=error, status=status, end=spot.at)

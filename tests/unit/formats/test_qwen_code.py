@@ -113,6 +113,16 @@ def test_what_a_sub_agent_ran_is_told_by_the_events_alone(tmp_path: Path) -> Non
     assert not reading.gaps
 
 
+@pytest.mark.parametrize(("events", "hides"), [((), True), ((ran("look", "s-1#explore-7#0", at="x"),), False)])
+def test_a_call_that_a_sub_agents_result_shows_is_told_by_an_event(
+    tmp_path: Path, events: tuple[Fields, ...], hides: Any
+) -> None:
+    shown = [{"callId": "i1", "name": "look", "args": {"at": "x"}, "status": "success"}]
+    ended = gives(resultDisplay={"type": "task_execution", "subagentName": "explore", "toolCalls": shown})
+    reading = read(tmp_path, *chained(GO, asks(), *events, ran(), ended))
+    assert [gap.hides for gap in reading.gaps] == [True] * hides
+
+
 def test_the_records_of_a_sub_agents_own_file(tmp_path: Path) -> None:
     told = [{**one, "agentId": "explore-7", "agentName": "Explore", "isSidechain": True} for one in RUN]
     reading = read(tmp_path, *chained(*told))
@@ -148,6 +158,12 @@ def test_a_branch_and_a_record_that_stands_again(tmp_path: Path) -> None:
         note("agent_bootstrap", history=[asks()["message"]]),
         note("chat_compression", compressedHistory=[asks("c9")["message"]]),
         {**GO, "more": {"tool": "rm", "arguments": {}}},
+        {**GO, "message": {**GO["message"], "pending": [{"functionCall": {"name": "rm", "args": {}}}]}},
+        note("ui_telemetry", uiEvent={"event.name": "q.tool_call_v2", "function_name": "rm", "function_args": {}}),
+        note("ui_telemetry", uiEvent={"event.name": "q.api"}, more=[{"function_name": "rm", "function_args": {}}]),
+        note("steps", done=[{"callId": "c9", "name": "rm", "args": {}}]),
+        note("chat_compression", compressedHistory=[], history=[asks("c9")["message"]]),
+        note("rewind", truncatedCount=1, dropped=[asks("c9")["message"]]),
         {**GO, "parentUuid": "lost"},
     ],
 )
