@@ -17,6 +17,7 @@ from forensics.formats.shared.fields import (
     Fields,
     fields_of,
     is_like_calls,
+    is_text,
     is_true,
     items_in,
     items_of,
@@ -49,6 +50,10 @@ _PROMPTS = {"system": StepKind.SYSTEM, "user": StepKind.USER}
 _UNKNOWN_TOOL = "invalid_hallucination_function_name"
 """What the copies call an action of which no tool has the name."""
 _READ = frozenset({"answer_generation", "compare_candidates", "tree", "trys"})
+_READ_OF_ANSWER = frozenset({"chain", "function", "query", "train_messages"})
+_READ_OF_TREE, _READ_OF_TRY = frozenset({"tree"}), frozenset({"chain"})
+_READ_OF_MESSAGE = frozenset({"content", "function_call"})
+_NODE = b'"node_type"'
 
 
 def sniff(look: Look) -> int:
@@ -73,14 +78,20 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     document = open_document(source, build)
     fields = fields_of(document.body)
     answer = object_in(fields, "answer_generation")
-    tries = _chains(fields) if "trys" in fields else [("search", _root(fields), "/tree/tree")]
-    for name, tree, pointer in tries:
-        one = _Search(build.trace(name), document, answer)
+    tries: list[tuple[str, Fields | list[Payload], str]] = [*_chains(fields)]
+    if _root(fields) or not tries:
+        tries.append(("search", _root(fields), "/tree/tree"))
+    told: set[tuple[str, bytes]] = set()
+    searches = [_Search(build.trace(name), document, answer) for name, _, _ in tries]
+    for one, (_, tree, pointer) in zip(searches, tries, strict=True):
         one.prompts()
         one.tell(tree, document.spot.down(pointer))
-        one.check(fields, copies=len(tries) == 1)
+        told |= one.tree.told
         build.counts.branches += one.tree.leaves
         build.counts.records += one.tree.nodes
+    untold = [*_untold(fields, told)]
+    for one in searches:
+        one.check(fields, untold if one is searches[0] else untold[:1])
     note_cut(document, build)
 
 
@@ -126,26 +137,39 @@ class _Search:
             self.tree.grow(tree, spot, self.document.tainted)
         taint(self.builder, self.document.tainted, self.document.spot)
 
-    def check(self, fields: Fields, *, copies: bool) -> None:
-        """What stands beside the tree, and how the search ended. The `copies` are of the only one that is told."""
+    def check(self, fields: Fields, untold: list[tuple[str, str]]) -> None:
+        """What stands beside the tree and is `untold` (what is wrong, where), and how the search ended."""
         if is_true(fields, "win"):
             self.builder.trace.ended_normally = True
         if is_true(object_in(fields, "forward_args"), "with_filter"):
             message = "the branches were ranked before they were followed: in which order they ran is not recorded"
             self.builder.gap("evidence_gap", message, self.document.spot.down("/forward_args/with_filter"))
-        for tool, asked, pointer in _copied(fields) if copies else ():
-            if not self._is_told(tool, asked):
-                message = f"a copy of the answer's way holds a call of {one_line(tool, 60)} that the tree lacks"
-                self.builder.gap("evidence_gap", message, self.document.spot.down(pointer))
-        for name, held in fields.items():
-            if name not in _READ and is_like_calls(held):
-                message = f"what looks like a call in a member that is not read ({one_line(name, 40)})"
-                self.builder.gap("evidence_gap", message, self.document.spot.down(f"/{name}"))
+        for message, pointer in untold:
+            self.builder.gap("evidence_gap", message, self.document.spot.down(pointer))
 
-    def _is_told(self, tool: str, asked: bytes) -> bool:
-        if tool == _UNKNOWN_TOOL:
-            return any(arguments == asked for _, arguments in self.tree.told)
-        return (tool, asked) in self.tree.told
+
+def _untold(fields: Fields, told: set[tuple[str, bytes]]) -> Iterator[tuple[str, str]]:
+    """What holds a call that is not among those that were told of all searches: what is wrong, and where."""
+    of_any_tool = {(_UNKNOWN_TOOL, asked) for _, asked in told}
+    for tool, asked, pointer in _copied(fields):
+        if (tool, asked) not in told and (tool, asked) not in of_any_tool:
+            yield f"a copy of the answer's way holds a call of {one_line(tool, 60)} that the tree lacks", pointer
+    for name, pointer in _not_read(fields):
+        yield f"what looks like a call in a member that is not read ({one_line(name, 40)})", pointer
+
+
+def _not_read(fields: Fields) -> Iterator[tuple[str, str]]:
+    """The members that are not read and hold a node or what looks like a call: their names, and where they stand."""
+    parts = [(fields, _READ, ""), (object_in(fields, "answer_generation"), _READ_OF_ANSWER, "/answer_generation")]
+    parts.append((object_in(fields, "tree"), _READ_OF_TREE, "/tree"))
+    parts += [(fields_of(one), _READ_OF_TRY, f"/trys/{at}") for at, one in enumerate(items_in(fields, "trys"))]
+    for at, listed in enumerate(items_in(object_in(fields, "answer_generation"), "train_messages")):
+        place = f"/answer_generation/train_messages/{at}"
+        parts += [(fields_of(one), _READ_OF_MESSAGE, f"{place}/{below}") for below, one in enumerate(items_of(listed))]
+    for part, read_of_it, pointer in parts:
+        for name, held in part.items():
+            if name not in read_of_it and (is_like_calls(held) or (not is_text(held) and _NODE in bytes(held))):
+                yield name, f"{pointer}/{name}"
 
 
 def _copied(fields: Fields) -> Iterator[tuple[str, bytes, str]]:
@@ -156,8 +180,11 @@ def _copied(fields: Fields) -> Iterator[tuple[str, bytes, str]]:
             if call:
                 pointer = f"/answer_generation/train_messages/{at}/{below}/function_call"
                 yield text(call, "name"), bytes(call.get("arguments", b"")), pointer
-    for at, listed in enumerate(items_in(fields, "compare_candidates")):
-        for below, (one, other) in enumerate(pairwise(map(fields_of, items_of(listed)))):
+    chains = [
+        (items_of(one), f"/compare_candidates/{at}") for at, one in enumerate(items_in(fields, "compare_candidates"))
+    ]
+    chains.append((items_in(object_in(fields, "answer_generation"), "chain"), "/answer_generation/chain"))
+    for chain, pointer in chains:
+        for below, (one, other) in enumerate(pairwise(map(fields_of, chain)), 1):
             if text(one, "node_type") == ACTION and text(other, "node_type") == INPUT:
-                pointer = f"/compare_candidates/{at}/{below + 1}"
-                yield text(one, "description"), bytes(other.get("description", b"")), pointer
+                yield text(one, "description"), bytes(other.get("description", b"")), f"{pointer}/{below}"

@@ -71,7 +71,9 @@ class Tree:
         self._branches = 1
 
     def grow(self, root: Fields, spot: Spot, tainted: str | None) -> None:
-        """Tell all that is below the root, which is no node of its own."""
+        """Tell all that is below the root, which is no node of its own: one that says something is a gap."""
+        if text(root, "description") or text(root, "observation"):
+            self.builder.gap("evidence_gap", "the root of the tree says something, which is not read", spot)
         below = [fields_of(item) for item in items_in(root, "children")]
         todo = self._below(Node(root, spot, 0), below, -1, "")
         while todo:
@@ -84,6 +86,8 @@ class Tree:
         listed = [fields_of(item) for item in nodes]
         for at, fields in enumerate(listed):
             node = Node(fields, spot.down(f"/{at}"), 0, turn, tool)
+            if items_in(fields, "children"):
+                self.builder.gap("evidence_gap", "a node of a chain has nodes below it, which are not read", node.spot)
             turn, tool = self._told(node, listed[at + 1 : at + 2], tainted)
         self.leaves += 1
 

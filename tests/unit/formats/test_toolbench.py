@@ -39,6 +39,9 @@ def asks(name: str) -> Fields:
     return {"role": "assistant", "function_call": {"name": name, "arguments": "{}"}}
 
 
+CALLED = {"id": "c1", "type": "function", "function": {"name": "rm", "arguments": "{}"}}
+
+
 def read(tmp_path: Path, content: Any) -> Reading:
     path = tmp_path / "answer.json"
     path.write_text(json.dumps(content), encoding="utf-8")
@@ -143,6 +146,16 @@ def test_single_chains_are_runs_of_their_own(tmp_path: Path) -> None:
         search(call("page"), compare_candidates=[[node("Action", "rm"), node("Action Input", "{}")]]),
         search(call("page"), answer_generation={"train_messages": [[asks("rm")]]}),
         search(call("page"), more=[{"tool": "rm", "arguments": {}}]),
+        search(call("page"), chain=[node("Action", "rm"), node("Action Input", "{}")]),
+        search(call("page"), forward_args={"chain": [node("Action", "rm"), node("Action Input", "{}")]}),
+        search(call("page"), answer_generation={"chain": [node("Action", "rm"), node("Action Input", "{}")]}),
+        search(call("page"), answer_generation={"train_messages": [[{"role": "assistant", "tool_calls": [CALLED]}]]}),
+        {"tree": {"tree": node("Action", "rm", call("page"))}},
+        {"tree": {"tree": node("Action Input", "", call("page"), observation="ok")}},
+        {"tree": {"tree": node("Action Input", "", call("page")), "pruned": [call("rm")]}},
+        {"trys": [{"chain": [node("Thought", "hm", call("rm"))]}]},
+        {"trys": [{"chain": [node("Thought", "hm")], "before": [node("Action", "rm")]}]},
+        {"trys": [{"chain": [node("Thought", "hm")]}] * 2, "answer_generation": {"train_messages": [[asks("rm")]]}},
     ],
 )
 def test_what_may_hide_a_call_is_a_gap(tmp_path: Path, changed: Fields) -> None:
@@ -168,3 +181,9 @@ def test_the_real_answers(cases: Path) -> None:
         assert trace.turns <= held["answer_generation"]["query_count"]
         assert all(one.answered for one in trace.calls)
         assert not reading.gaps
+
+
+def test_a_search_beside_tries_is_told_too(tmp_path: Path) -> None:
+    reading = read(tmp_path, search(call("page"), trys=[{"chain": [node("Thought", "hm")]}]))
+    assert [(trace.id, len(trace.calls)) for trace in reading.traces] == [("try-1", 0), ("search", 1)]
+    assert not reading.gaps
