@@ -26,6 +26,8 @@ def corpus_markdown(document: CorpusReportDocument) -> bytes:
 
 def _head(document: CorpusReportDocument) -> Iterator[str]:
     yield from (f"# {markdown_text(document.title)}", "", f"**{markdown_text(words.cleared(document))}.** ", "")
+    if document.policy.warnings:
+        yield from (*(f"- warning: policy {markdown_text(one)}" for one in document.policy.warnings[:ROWS]), "")
     yield from (words.read(document), "")
     if (compared := words.compared(document)) is not None:
         yield from (compared, "")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report.documents import AuditDocument
 from forensics.report.terminal_effects import effects, handles, tools
-from forensics.report.terminal_evidence import evidence, not_read
+from forensics.report.terminal_evidence import evidence, first_warning, not_read
 from forensics.report.terminal_findings import Findings, findings, reasons
 from forensics.report.terminal_page import Span, name, plural, short, value
 from forensics.report.terminal_verdict import overview, reruns, verdict, verdict_line
@@ -39,6 +39,8 @@ def audit(page: Page, document: Head) -> None:
     if page.detail < 0:
         for trace in runs if len(document.traces) <= MANY else ():
             verdict_line(page, document, trace)
+        if len(document.traces) <= MANY:
+            first_warning(page, document.policy)
         return
     if len(document.traces) > MANY:
         page.title(f"The {plural(len(runs), 'trace')} to look at first")

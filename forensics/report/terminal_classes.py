@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forensics.report.terminal_effects import LEGEND, mark
-from forensics.report.terminal_evidence import place
+from forensics.report.terminal_evidence import place, policy_warnings
 from forensics.report.terminal_page import Span, name, plural, short
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def classification(page: Page, document: ClassificationDocument) -> None:
         _one(page, call, f"call {index}: {name(call.tool)}")
     page.blank()
     page.line(Span(f"{LEGEND}   * decided", "dim"))
+    policy_warnings(page, document.policy)
     counted = [plural(len(document.tools), "tool")] if document.tools or not document.calls else []
     if document.calls:
         counted.append(plural(len(document.calls), "call"))

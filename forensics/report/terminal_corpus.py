@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from forensics.report.terminal_evidence import policy_warnings
 from forensics.report.terminal_page import Span, name, plural, short
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def corpus(page: Page, document: CorpusDocument) -> None:
     counts = document.counts
     cleared = Span(f"{counts.cleared} of {plural(counts.traces, 'trace')} cleared", "title")
     page.line(cleared, f" under {name(document.policy.name)}; {plural(counts.files, 'file')}")
+    policy_warnings(page, document.policy)
     read = f"{counts.read} read, {counts.partial} in part, {counts.refused} not at all; {counts.records} records"
     page.field("read", f"{read}, {counts.bytes} bytes")
     page.field("runs", f"{counts.calls} calls in {counts.steps} steps")

@@ -72,6 +72,13 @@ def evidence(page: Page, document: Head) -> None:
         _not_read(page, unread)
 
 
+def first_warning(page: Page, policy: PolicyName) -> None:
+    """What the author of the policy may not have meant, as a field near the verdict that rests on it: the first one."""
+    if policy.warnings:
+        more = f" (and {len(policy.warnings) - 1} more)" if len(policy.warnings) > 1 else ""
+        page.field("warning", Span(f"policy {short(policy.warnings[0], 400)}", "medium"), more)
+
+
 def policy_warnings(page: Page, policy: PolicyName) -> None:
     """What its author may not have meant, a paragraph each."""
     for warning in policy.warnings[:_SHOWN]:

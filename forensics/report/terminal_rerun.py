@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forensics.report.comparison_words import CAUSES
-from forensics.report.terminal_evidence import sources
+from forensics.report.terminal_evidence import first_warning, sources
 from forensics.report.terminal_findings import findings
 from forensics.report.terminal_inspect import inspection
 from forensics.report.terminal_page import Span, name, plural, short, value
@@ -49,6 +49,7 @@ def _refused(page: Page, document: RerunDocument) -> None:
     first = next(iter(document.verdict.reasons), None)
     page.line(Span("REFUSED", "refused"), f" no rerun of trace {name(document.trace)} under {document.verdict.policy}")
     page.field("policy", f"{document.policy.name}; level {document.verdict.level}")
+    first_warning(page, document.policy)
     for reason in document.verdict.reasons[:_ROWS]:
         at = "" if reason.step is None else f"step {reason.step}: "
         page.field("because", f"{at}{reason.code}: {short(reason.message, 400)}")
@@ -72,6 +73,7 @@ def _result(page: Page, document: RerunDocument) -> None:
         page.line(Span(words, _STYLES.get(result, "cleared")), f" {_RESULTS[result]}")
     agent = document.plan.agent or "the blueprint rebuilt from the trace"
     page.field("rerun", f"{document.mode}, {name(agent, 80)}, policy {name(document.policy.name)}")
+    first_warning(page, document.policy)
     page.field("of", f"trace {name(document.trace)}")
     if document.plan.changes:
         page.field("changed", short(", ".join(document.plan.changes), 300))

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from forensics.report.rows import field_at, fields
+from forensics.report.terminal_evidence import first_warning
 from forensics.report.terminal_page import Span, cells, name, plural, short
 
 if TYPE_CHECKING:
@@ -44,10 +45,12 @@ def verdict(page: Page, document: Head, trace: TraceRow) -> None:
     verdict_line(page, document, trace)
     row = trace.verdict
     if row.cleared:
-        page.field("to do", _CLEARED.get(row.level, ""))
+        todo = _CLEARED.get(row.level, "")
     else:
         _deciding(page, trace, deciding(trace))
-        page.field("to do", short(row.advice, 400))
+        todo = short(row.advice, 400)
+    first_warning(page, document.policy)
+    page.field("to do", todo)
     expired = document.policy.expired
     if expired:
         page.field("expired", f"as of {document.policy.as_of}: {', '.join(short(e) for e in expired)}")
@@ -235,6 +238,7 @@ def overview(page: Page, document: Head) -> None:
     word, style = ("REFUSED", "refused") if refused else ("CLEARED", "cleared")
     count = f" {len(refused) or len(document.traces)} of {plural(len(document.traces), 'trace')}"
     page.line(Span(word, style), f"{count} under {document.policy.base}")
+    first_warning(page, document.policy)
     page.title("Traces")
     several = len({trace.evidence for trace in document.traces}) > 1
     for trace in document.traces:

@@ -46,7 +46,8 @@ def _pairs(entries: tuple[ToolEntry, ...]) -> Iterator[tuple[ToolEntry, ToolEntr
 
 
 def _speaks_of_every_tool(entry: ToolEntry) -> bool:
-    return entry.effect is Effect.NONE and entry.tool.strip("*") == ""
+    """`*`, `**`, `?*` and their like: every name fits, or every one that isn't very short."""
+    return entry.effect is Effect.NONE and "*" in entry.tool and entry.tool.strip("*?") == ""
 
 
 def _of_every_tool(entry: ToolEntry) -> str:

@@ -114,3 +114,35 @@ def test_contradicting_entries_are_named_wherever_the_policy_is(samples: Path, t
 def test_a_policy_that_is_meant_as_it_stands_has_no_warning(samples: Path) -> None:
     asked = ["policy", "check", str(samples / "policies" / "readonly.yaml"), "--format", "json"]
     assert "warnings" not in json.loads(CliRunner().invoke(program, asked).stdout)["policy"]
+
+
+def told(*arguments: str | Path) -> list[str]:
+    """The lines of a text, whatever the exit code."""
+    return CliRunner().invoke(program, [*map(str, arguments)]).stdout.splitlines()
+
+
+def first_with(lines: list[str], text: str) -> int:
+    return next(at for at, line in enumerate(lines) if text in line)
+
+
+def test_a_policy_that_vouches_for_everything_is_told_near_the_verdict(samples: Path, tmp_path: Path) -> None:
+    under = ("--policy", policy(tmp_path, "tools:\n" + entry("*")))
+    warning = "line 5 (tool *) vouches for every tool"
+    for command in ("audit", "inspect", "replay"):
+        lines = told(command, samples / "pager.db", *under)
+        assert first_with(lines, warning) <= 2, lines
+        assert first_with(told(command, samples / "pager.db", *under, "-q"), warning) <= 2
+    audited = ("audit", samples / "pager.db", *under, "--into")
+    assert first_with(told(*audited, tmp_path / "into"), warning) == 1
+    assert first_with(told(*audited, tmp_path / "quiet", "-q"), warning) == 1
+    assert first_with(told("audit", samples, *under), warning) <= 3
+    assert any(warning in line for line in told("classify", samples / "pager.db", *under))
+
+
+def test_the_report_on_a_corpus_tells_the_warning_first(samples: Path, tmp_path: Path) -> None:
+    told("audit", samples / "pager.db", "--policy", policy(tmp_path, "tools:\n" + entry("*")), "--into", tmp_path / "o")
+    written = tmp_path / "report.md"
+    told("report", tmp_path / "o", "--to", written, "--to", written.with_suffix(".html"))
+    lines = written.read_text("utf-8").splitlines()
+    assert first_with(lines, "vouches for every tool") < first_with(lines, "## ")
+    assert "vouches for every tool" in written.with_suffix(".html").read_text("utf-8")

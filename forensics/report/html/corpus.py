@@ -78,9 +78,20 @@ def _verdict(document: CorpusReportDocument) -> Markup:
     return section(
         "verdict",
         "How many of the traces may be rerun?",
-        el("div", el("p", words.cleared(document), class_="word"), *_worst(document), class_=f"verdict {look}"),
+        el(
+            "div",
+            el("p", words.cleared(document), class_="word"),
+            *_warnings(document),
+            *_worst(document),
+            class_=f"verdict {look}",
+        ),
         el("figure", stacked(ordered), legend(said), el("figcaption", "Traces by level")) if ordered else None,
     )
+
+
+def _warnings(document: CorpusReportDocument) -> Iterator[Markup]:
+    for warning in document.policy.warnings[:ROWS]:
+        yield el("p", "Warning: policy ", quoted(warning))
 
 
 def _worst(document: CorpusReportDocument) -> Iterator[Markup]:

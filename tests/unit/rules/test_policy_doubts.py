@@ -100,6 +100,17 @@ def test_who_vouches_for_every_tool_is_told(tmp_path: Path) -> None:
     assert doubts(tmp_path, "tool: '*', effect: repeating") == doubts(tmp_path, "tool: 'get_*', effect: none") == ()
 
 
+@pytest.mark.parametrize("pattern", ["**", "?*", "*?", "?*?", "*?*", "??*"])
+def test_every_pattern_that_fits_all_names_is_like_a_star(tmp_path: Path, pattern: str) -> None:
+    (text,) = doubts(tmp_path, f"tool: '{pattern}', effect: none")
+    assert text.startswith(f"line 5 (tool {pattern}) vouches for every tool")
+
+
+@pytest.mark.parametrize("pattern", ["?", "???", "a*", "*_*"])
+def test_a_pattern_that_leaves_names_out_is_not(tmp_path: Path, pattern: str) -> None:
+    assert doubts(tmp_path, f"tool: '{pattern}', effect: none") == ()
+
+
 def test_a_long_list_of_names_is_no_slow_one(tmp_path: Path) -> None:
     """Two million pairs would be looked at otherwise; what is said is what counts here."""
     entries = [f"tool: tool_{n}, effect: none" for n in range(2_000)]
