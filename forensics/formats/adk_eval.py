@@ -7,10 +7,11 @@ each is a gap. A result has the session that was run, or else its invocations.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from forensics.formats.shared.adk_events import Conversation
-from forensics.formats.shared.adk_invocations import Invocations
+from forensics.core.sanitise import one_line
+from forensics.formats.shared.adk_invocations import Invocations, calls_beside
 from forensics.formats.shared.document import note_cut, open_document
 from forensics.formats.shared.document_values import document_values
 from forensics.formats.shared.either_case import EitherCase
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from forensics.core.build import Spot, TraceBuilder
     from forensics.core.reading import EvidenceBuilder
     from forensics.core.trace import Payload
+    from forensics.formats.shared.adk_events import Conversation
     from forensics.formats.shared.document import Document
     from forensics.formats.shared.reader import Look
     from forensics.formats.shared.source import Source
@@ -39,6 +41,10 @@ SPANS_ARE_COMPLETE = False
 
 _CASES, _RESULTS = "eval_cases", "eval_case_results"
 _FIRST_SHAPE = frozenset({"query", "expected_tool_use"})
+_COMPARED = "eval_metric_result_per_invocation"
+_READ_OF_RESULT = frozenset({"session_details", _COMPARED})
+_READ_OF_COMPARED = frozenset({"actual_invocation", "expected_invocation"})
+_READ_OF_SESSION = frozenset({"events", "state"})
 _EXPECTED = "a case of an eval set tells what is expected of an agent: nothing says that it ran, or what its calls gave"
 _SHOWN = 8
 
@@ -73,6 +79,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
             evals.case(*value)
         for value in _listed(source, build, document, whole, _RESULTS):
             evals.result(*value)
+        evals.beside(whole)
     note_cut(document, build)
     if not build.counts.records:
         raise source.holds_no("case of an evaluation")
@@ -136,17 +143,36 @@ class _Evals:
     def result(self, item: Payload, spot: Spot, tainted: str | None) -> None:
         """What came of one case: its session, or else the invocations that were compared with the expected ones."""
         one = EitherCase(item, spot)
-        builder = self._trace(one.text("session_id", "eval_id"))
-        session = one.inner("session_details")
+        told = Invocations(self._trace(one.text("session_id", "eval_id")))
+        session, results = one.inner("session_details"), list(one.objects(_COMPARED))
         events = [] if session is None else list(session.objects("events"))
+        told.look_through(one, _READ_OF_RESULT)
+        for each, read in [(session, _READ_OF_SESSION), *((each, _READ_OF_COMPARED) for each in results)]:
+            if each is not None:
+                told.look_through(each, read)
+        compared = [each.inner("actual_invocation") for each in results]
         if events:
-            self._session(Conversation(builder), events, spot, tainted)
+            self._session(told.conversation, events, spot, tainted)
+            self._compare(told, [each for each in compared if each is not None])
             return
-        compared = [each.inner("actual_invocation") for each in one.objects("eval_metric_result_per_invocation")]
-        told = Invocations(builder)
         if not compared or any(each is None or each.held("intermediate_data") is None for each in compared):
             told.gap(spot, "a result of an evaluation that does not tell all that was done")
         self._invocations(told, [each for each in compared if each is not None], spot, tainted)
+
+    def _compare(self, told: Invocations, compared: list[EitherCase]) -> None:
+        """A gap where invocations hold more calls of a tool than the session that was told."""
+        left = Counter(call.tool for call in told.builder.trace.calls)
+        for between in (each.inner("intermediate_data") for each in compared):
+            for use in [] if between is None else between.objects("tool_uses"):
+                name = use.text("name")
+                left[name] -= 1
+                if left[name] < 0:
+                    told.gap(use.spot, f"an invocation holds a call of {one_line(name, 60)} that its session lacks")
+
+    def beside(self, whole: EitherCase) -> None:
+        """What stands beside the cases and results is of none of them: it may hide a call of each."""
+        for spot, message in calls_beside(whole, frozenset({_CASES, _RESULTS})):
+            self.build.gap("evidence_gap", message, spot)
 
     def _session(self, conversation: Conversation, events: list[EitherCase], spot: Spot, tainted: str | None) -> None:
         for event in events:

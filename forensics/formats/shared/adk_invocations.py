@@ -13,17 +13,18 @@ import msgspec
 
 from forensics.core.build import Spot
 from forensics.core.jsonvalue import canonical
+from forensics.core.late import late
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import StepKind
 from forensics.formats.shared.adk_events import USER, Conversation
-from forensics.formats.shared.fields import as_object, fields_of, is_like_calls, items_of, text
+from forensics.formats.shared.fields import as_object, fields_of, is_like_calls, is_text, items_of, text
 from forensics.formats.shared.messages.draft import Draft, part_of
 from forensics.formats.shared.messages.telling import Offers
 from forensics.formats.shared.messages.vocabulary import in_place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from forensics.core.build import TraceBuilder
     from forensics.core.trace import Payload
@@ -34,6 +35,8 @@ _READ = frozenset(
     | {"model_duration", "rubrics", "tool_duration", "user_content"}
     | {"expected_intermediate_agent_responses", "expected_tool_use", "query", "reference"}
 )
+_OF_CALLS = late(rb'"(?:tool_?[uU]ses|expected_?[tT]ool_?[uU]se)"')
+"""The members that list calls, wherever they stand."""
 _READ_BETWEEN = frozenset({"intermediate_responses", "invocation_events", "tool_responses", "tool_uses"})
 
 
@@ -65,7 +68,7 @@ class Invocations:
         answer = one.held("final_response")
         if answer is not None:
             self.conversation.said(author, _by_the_model(answer), one.spot_of("final_response"))
-        self._look_through(one, _READ)
+        self.look_through(one, _READ)
 
     def _agents(self, one: EitherCase) -> None:
         """What the agents of the app were given: instructions, tools."""
@@ -91,7 +94,9 @@ class Invocations:
             said = items_of(item)
             author = text({"author": said[0]}, "author") if said else ""
             self.conversation.said(author, as_object({"role": _MODEL, "parts": (said + [_NONE] * 2)[1]}), spot)
-        self._look_through(between, _READ_BETWEEN)
+            if any(map(is_like_calls, said[2:])):
+                self.gap(spot, "what is not read of an answer on the way holds what looks like a call")
+        self.look_through(between, _READ_BETWEEN)
         return author
 
     # the first shape ---------------------------------------------------------------------------------------------
@@ -107,7 +112,7 @@ class Invocations:
         answer = one.held("reference")
         if answer is not None:
             self.builder.turn(self.conversation.lane(""), one.spot_of("reference"), text=answer)
-        self._look_through(one, _READ)
+        self.look_through(one, _READ)
 
     # calls -------------------------------------------------------------------------------------------------------
 
@@ -142,12 +147,17 @@ class Invocations:
         lane = self.conversation.lane("")
         self.builder.show(lane, part.recorded_id, part.tool, part.payload, at, failed=part.failed, tainted=part.tainted)
 
-    def _look_through(self, one: EitherCase, read: frozenset[str]) -> None:
-        for name, held in one.fields.items():
-            if name not in read and is_like_calls(held):
-                self.gap(
-                    one.spot_of(name), f"what looks like a call in a member that is not read ({one_line(name, 40)})"
-                )
+    def look_through(self, one: EitherCase, read: frozenset[str]) -> None:
+        """A gap for each member that is not read and holds what looks like a call."""
+        for spot, message in calls_beside(one, read):
+            self.gap(spot, message)
+
+
+def calls_beside(one: EitherCase, read: frozenset[str]) -> Iterator[tuple[Spot, str]]:
+    """The members of an object that are not read and hold what looks like a call: where, and what to say of it."""
+    for name, held in one.fields.items():
+        if name not in read and (is_like_calls(held) or (not is_text(held) and _OF_CALLS.search(bytes(held)))):
+            yield one.spot_of(name), f"what looks like a call in a member that is not read ({one_line(name, 40)})"
 
 
 def _key(recorded_id: str, name: str) -> str:

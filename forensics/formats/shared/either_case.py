@@ -14,13 +14,18 @@ if TYPE_CHECKING:
 
 
 class EitherCase:
-    """An object and its spot; names are asked for in snake case."""
+    """An object and its spot; names are asked for in snake case. A member that stands there in both spellings is kept
+    once more under a name that nobody asks for.
+    """
 
     def __init__(self, raw: Payload, spot: Spot) -> None:
         self.raw, self.spot = raw, spot
-        written = fields_of(raw)
-        self.fields: Fields = {spelled(name): held for name, held in written.items()}
-        self._written = {spelled(name): name for name in written}
+        self.fields: Fields = {}
+        self._written: dict[str, str] = {}
+        for written, held in fields_of(raw).items():
+            name = spelled(written)
+            name = f"{name} (again)" if name in self.fields else name
+            self.fields[name], self._written[name] = held, written
 
     @staticmethod
     def names(fields: Iterable[str]) -> set[str]:

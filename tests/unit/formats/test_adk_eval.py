@@ -177,21 +177,34 @@ def test_the_session_of_a_result_is_read_rather_than_its_invocations(tmp_path: P
         content = {"parts": [held], "role": role}
         return {"author": author, "invocation_id": "inv-1", "timestamp": 1796007835.5, "content": content}
 
-    events = [
-        event("user", "user", text="page whoever is on call"),
-        event("oncall", "model", function_call=BETWEEN["tool_uses"][0]),
-        event("oncall", "user", function_response=BETWEEN["tool_responses"][0]),
-        event("oncall", "model", text="It is Ida."),
-    ]
+    events = [event("user", "user", text="page whoever is on call")]
+    for use, response in zip(BETWEEN["tool_uses"], BETWEEN["tool_responses"], strict=True):
+        events.append(event("oncall", "model", function_call=use))
+        events.append(event("oncall", "user", function_response=response))
+    events.append(event("oncall", "model", text="It is Ida."))
     session = {"id": "s-1", "app_name": "oncall", "user_id": "u", "events": events}
     reading = write(tmp_path, a_result(session_details=session))
-    assert outcomes(reading) == ASKED[:1]
+    assert outcomes(reading) == ASKED
     assert words(reading.traces[0])[-1] == ("model", "It is Ida.")
     assert not reading.gaps
     assert outcomes(write(tmp_path, a_result(session_details={**session, "events": []}))) == ASKED
+    short = write(tmp_path, a_result(session_details={**session, "events": events[:3]}))
+    assert hiding(short) == ["an invocation holds a call of pager_trigger that its session lacks"]
 
 
+USED = [{"name": "rm", "args": {}}]
 HIDING: list[Fields] = [
+    a_result(retries=[{"tool_uses": USED}]),
+    a_result(sessionDetails={}, session_details={"events": [{"content": {"parts": [{"functionCall": USED[0]}]}}]}),
+    a_result(session_details={"events": [], "branches": [[{"content": {"parts": [{"functionCall": USED[0]}]}}]]}),
+    a_result(eval_metric_result_per_invocation=[{"actual_invocation": INVOCATION, "again": [{"tool_uses": USED}]}]),
+    a_result(
+        eval_metric_result_per_invocation=[
+            {"actual_invocation": {**INVOCATION, "intermediateData": {"tool_uses": USED}}},
+        ]
+    ),
+    {**a_result(), "evalCaseResults": a_result()["eval_case_results"]},
+    {**a_result(), "before": a_set(BETWEEN)["eval_cases"]},
     a_result(eval_metric_result_per_invocation=[]),
     a_result(eval_metric_result_per_invocation=[{"expected_invocation": INVOCATION}]),
     a_result(eval_metric_result_per_invocation=[{"actual_invocation": {**INVOCATION, "intermediate_data": None}}]),
