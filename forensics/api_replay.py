@@ -34,7 +34,7 @@ from forensics.core.policy import Policy
 from forensics.core.sanitise import one_line
 from forensics.core.trace import StepKind
 from forensics.core.verdict import Clearance
-from forensics.errors import ConfigurationError, ReplayRefused
+from forensics.errors import ConfigurationError, ReplayFault, ReplayRefused
 from forensics.formats.places import Where
 from forensics.formats.shared.source import STDIN
 from forensics.replay.blueprint_loop import GuardrailBlocked
@@ -89,10 +89,12 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
     def raise_for_stop(self) -> None:
-        """Do nothing where the rerun ran until its agent ended (the idea of httpx's `raise_for_status`).
+        """Do nothing where the rerun ran until its agent returned (the idea of httpx's `raise_for_status`), whatever it
+        did: whether that is what was recorded, the comparison says.
 
-        Raises the ReplayRefused that kept it from starting (NonReplayableTraceError where the verdict did), and the
-        ReplayFault, or PausedRunError, that stopped it: each with the code of the document.
+        Raises the ReplayRefused that kept it from starting (NonReplayableTraceError where the verdict did), the
+        ReplayFault, or PausedRunError, that stopped it, each with the code of the document; and a ReplayFault where the
+        agent's own code raised.
         """
         if self.refused is not None:
             raise self.refused
@@ -100,6 +102,8 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
             raise not_replayable(self.prepared.analysis.verdict)
         if self.rerun.stopped is not None:
             raise self.rerun.stopped.error()
+        if self.rerun.broke is not None:
+            raise ReplayFault(f"the agent raised {self.rerun.broke}")
 
     def document(self) -> RerunDocument:
         """The rerun document, without the secrets of the record and what looks like one unless they were asked for."""

@@ -74,7 +74,8 @@ def not_injectable(trace: Trace, call: Call) -> Iterator[Reason]:
 def _gap_reasons(case: Case) -> Iterator[Reason]:
     for gap in case.trace.gaps:
         if gap.hides:
-            yield Reason("evidence_gap", f"{gap.code}: {gap.message}", locator=gap.locator)
+            told = gap.message if gap.code == "evidence_gap" else f"{gap.code}: {gap.message}"
+            yield Reason("evidence_gap", told, locator=gap.locator)
     if not case.trace.calls and not _is_whole(case):
         where = case.trace.locator(0) if len(case.trace) else None
         yield Reason("evidence_gap", "no call was read, and this format may hide calls in text", locator=where)

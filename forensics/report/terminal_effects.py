@@ -23,6 +23,9 @@ MARKS = {"side-effecting": "!", "handle-returning": "#", "idempotent": "="}
 LEGEND = "! side-effecting   # handle-returning   = idempotent   ~ volatile"
 _MOST = 50
 _HANDLES = 30
+HIDING = "evidence_gap"
+"""The code of the reasons that speak of what was not read or recorded, which may hold more than what was."""
+_MORE = "what is missing or not read may have acted too (see the reasons)"
 
 
 def moment(at: str | None) -> str:
@@ -42,16 +45,19 @@ def effects(page: Page, trace: TraceRow) -> None:
     held = _held_back(trace)
     told, count = _alike(trace.executions, held)
     page.title("What took effect")
+    hidden = any(reason.code == HIDING for reason in trace.verdict.reasons)
     if not told:
         why = (
             "no call of this rerun was really run"
             if held
             else "no call of this run is known or feared to change anything"
         )
-        page.line(f"nothing: {why}", first="  ")
+        page.line(f"nothing in what was read: {_MORE}" if hidden else f"nothing: {why}", first="  ")
     for group in told:
         _effect(page, group)
     page.more(count - _MOST)
+    if told and hidden:
+        page.line(f"and {_MORE}", first="  ")
 
 
 def _held_back(trace: TraceRow) -> frozenset[int]:

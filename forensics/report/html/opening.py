@@ -23,6 +23,7 @@ from forensics.report.html.parts import (
 )
 from forensics.report.html.words import AGAIN, Inspecting, command, named, step, tool
 from forensics.report.markup import Markup, el, join, quoted
+from forensics.report.terminal_effects import HIDING
 from forensics.report.terminal_page import plural
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 _HARM = tuple(AGAIN)
 _ACTS = 6  # told in the box; the table of effects has all
+_MORE = "What is missing or not read may act too."
 _LOUD = ("critical", "high")
 _FOUND = 4
 _NAMES = 3
@@ -118,7 +120,7 @@ def _decided(document: ReportDocument, of: TraceVerdict) -> Iterator[tuple[str, 
         yield "The run", join(quoted(named(trace.id)), " in ", quoted(_evidence_of(document, of.trace)))
     if by is not None:
         yield "Decided by", join(_at(by.step), quoted(by.message), " ", el("code", by.code))
-    yield "If it ran again", _again(document, of.trace)
+    yield "If it ran again", _again(document, of)
     yield "Stands out", _loud(document)
     if by is not None and by.locator is not None:
         yield "Proved at", _proved(document, of, by)
@@ -171,19 +173,21 @@ def _evidence_of(document: ReportDocument, index: int) -> str:
     return named(document.custody.inputs[document.traces[index].evidence].name)
 
 
-def _again(document: ReportDocument, trace: int) -> Markup | None:
+def _again(document: ReportDocument, of: TraceVerdict) -> Markup | None:
     """What each act of the run would do once more, the worst first; the same on the same thing stands once."""
+    hidden = any(reason.code == HIDING for reason in of.inject)
     groups: dict[tuple[str, str, str], list[EffectRow]] = {}
     for effect in document.effects.rows:
-        if effect.trace == trace:
+        if effect.trace == of.trace:
             on = "" if effect.target is None else effect.target.value
             groups.setdefault((effect.effect, effect.tool, on), []).append(effect)
     if not groups:
-        return join("No call of it is known or feared to change anything.")
+        known = "No call of it is known or feared to change anything"
+        return join(f"{known}, as far as it was read. {_MORE}" if hidden else f"{known}.")
     found = sorted(groups.values(), key=lambda group: (_HARM.index(group[0].effect), group[0].step))
     told = [el("li", *_act(group)) for group in found[:_ACTS]]
     more = el("li", f"and {len(found) - _ACTS:,} more, in the table of effects") if len(found) > _ACTS else None
-    return el("ul", *told, more)
+    return el("ul", *told, more, el("li", _MORE) if hidden else None)
 
 
 def _act(group: Sequence[EffectRow]) -> Iterator[Markup | str]:

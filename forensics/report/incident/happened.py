@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from forensics.core.evidence import Basis
 from forensics.core.trace import StepKind
+from forensics.report.compose import place
 from forensics.report.incident.content import Level
 from forensics.report.incident.statements import derived, known, recorded
 from forensics.report.terminal_effects import moment as brief
@@ -51,6 +52,7 @@ def happened(
     """The part of a report that tells the story."""
     told = [
         *_who(material),
+        *_unread(material),
         *_asked(material),
         *_acts(effects, {n for n, trace in enumerate(material.traces) if trace.rerun_of is not None}),
         *_values(material),
@@ -91,6 +93,18 @@ def _when(material: Material) -> str:
         return "; no time is recorded"
     begun, ended = min(span[0] or "" for span in spans), max(span[1] or "" for span in spans)
     return f", {brief(begun)} (UTC)" if begun == ended else f", from {brief(begun)} to {brief(ended)} (UTC)"
+
+
+def _unread(material: Material) -> Iterator[Statement]:
+    """What is missing of the runs or was not read, so that the story may lack acts."""
+    gaps = [gap for analysis in material.analyses for gap in analysis.trace.gaps if gap.hides]
+    if gaps:
+        first, more = (
+            short(gaps[0].message, _QUOTE),
+            f" (and {plural(len(gaps) - 1, 'more gap')})" if len(gaps) > 1 else "",
+        )
+        text = f"Not all of it is here, and what is missing may have acted: {first}{more}."
+        yield recorded(text, locators=[at for at in [place(gaps[0].locator)] if at is not None])
 
 
 def _asked(material: Material) -> Iterator[Statement]:

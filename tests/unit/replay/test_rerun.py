@@ -690,6 +690,15 @@ def test_a_rerun_that_stopped_raises_what_stopped_it(rerun: Callable[..., Replay
     assert (raised.value.code, raised.value.message) == (stopped.code, stopped.message)
 
 
+def test_a_rerun_whose_agent_raised_raises_what_it_was(rerun: Callable[..., Replayed]) -> None:
+    def broken(ports: Any) -> Any:
+        ports.model.ask()
+        return 1 / 0
+
+    with pytest.raises(ReplayFault, match="the agent raised ZeroDivisionError"):
+        rerun(broken).raise_for_stop()
+
+
 def test_a_rerun_that_the_verdict_refuses_raises_the_verdict(samples: Path) -> None:
     prepared = prepare(samples / "pager.db", Options(), Plan())
     with pytest.raises(NonReplayableTraceError, match=r"pager\.trigger") as raised:

@@ -102,7 +102,9 @@ def causes(ticket: Ticket) -> Iterator[str]:
     document = ticket.document
     yield from ("## Causes", "")
     if not document.causes:
-        yield from ("No step stands out: nothing was refused, found or changed.", "")
+        cleared = document.verdict.cleared
+        whole = cleared.count == cleared.of and not document.findings.rows
+        yield from (f"No step stands out{': nothing was refused, found or changed' if whole else ''}.", "")
     most = max(1, ticket.most // _CHAINS)
     for cause in document.causes[:most]:
         yield from (f"### Step {cause.step} of {cell(document.traces[cause.trace].id)}", "")
