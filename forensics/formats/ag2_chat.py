@@ -21,7 +21,6 @@ from forensics.formats.shared.fields import (
     Fields,
     as_object,
     fields_of,
-    is_like_calls,
     is_text,
     items_in,
     items_of,
@@ -29,6 +28,7 @@ from forensics.formats.shared.fields import (
     present,
     spelled,
     text,
+    unread_calls,
 )
 from forensics.formats.shared.json_lines import json_values
 from forensics.formats.shared.messages.telling import Doubts, taint, tell
@@ -55,6 +55,9 @@ SPANS_ARE_COMPLETE = False
 
 _HISTORIES = ("history", "chat_history")
 _LABELS = frozenset({"mistake_agent", "mistake_step", "ground_truth"})
+_READ = _LABELS | {*_HISTORIES}
+_READ_OF_A_MESSAGE = frozenset({"content", "function_call", "tool_calls"})
+_READ_OF_AN_ANSWER = frozenset({"content", "tool_responses"})
 _OF_A_RESULT = frozenset({"summary", "cost", "human_input"})
 _NAMES = ("question_ID", "id")
 _RESPONSES = "tool_responses"
@@ -152,10 +155,9 @@ class _Chats:
         self._tell(chat, list(messages))
         if _LABELS & fields.keys():
             chat.builder.gap("evidence_gap", _IN_WORDS, spot)
-        for name, held in fields.items():
-            if name not in _HISTORIES and name not in _LABELS and is_like_calls(held):
-                message = "what looks like calls beside the messages of a chat"
-                chat.builder.gap("evidence_gap", message, spot.down(f"/{name}"))
+        for name in unread_calls(fields, _READ):
+            message = "what looks like calls beside the messages of a chat"
+            chat.builder.gap("evidence_gap", message, spot.down(f"/{name}"))
 
     def _begin(self, fields: Fields) -> _Chat:
         name = text(fields, *_NAMES)
@@ -208,6 +210,9 @@ class _Chat:
         else:
             self._step(StepKind.SYSTEM if message.role == "system" else StepKind.USER, message, speaker, spot)
         self._doubts.note(self.builder, (message,), spot)
+        for name in unread_calls(fields, _READ_OF_AN_ANSWER if _RESPONSES in fields else _READ_OF_A_MESSAGE):
+            says = "what looks like calls in a member of a message that is not read"
+            self.builder.gap("evidence_gap", says, spot.down(f"/{name}"))
         taint(self.builder, tainted, spot, before)
 
     def _speaks_for_a_person(self, speaker: str) -> bool:
@@ -248,7 +253,9 @@ def _answers(fields: Fields) -> bool:
 def _ran_code(fields: Fields) -> bool:
     """Whether a message says what came of code that ran."""
     content = present(fields, "content")
-    return content is not None and is_text(content) and _RAN.match(bytes(memoryview(content)[:_HEAD])) is not None
+    parts = [] if content is None else [content] if is_text(content) else items_of(content)
+    said = [one if is_text(one) else present(fields_of(one), "text") for one in parts]
+    return any(one is not None and _RAN.match(bytes(memoryview(one)[:_HEAD])) is not None for one in said)
 
 
 _HEAD = 64

@@ -18,13 +18,13 @@ from forensics.formats.shared.document_values import document_values
 from forensics.formats.shared.fields import (
     Fields,
     fields_of,
-    is_like_calls,
     items_in,
     items_of,
     object_in,
     opens_with,
     present,
     text,
+    unread_calls,
     whole_number,
 )
 from forensics.formats.shared.json_lines import json_values
@@ -179,7 +179,8 @@ class _Log:
 
     def _message(self, value: Payload, spot: Spot, tainted: str | None) -> None:
         self.build.counts.records += 1
-        self._told.append(_digest(value))
+        if text(fields_of(value), "type") != chat.PIECE:  # a result leaves the pieces out
+            self._told.append(_digest(value))
         self._running().message(fields_of(value), spot, tainted)
 
     def result(self, fields: Fields, spot: Spot, messages: Iterable[_Value]) -> None:
@@ -192,10 +193,9 @@ class _Log:
         for one in listed:
             self._message(*one)
         running = self._running()
-        for name, held in fields.items():
-            if name != "messages" and is_like_calls(held):
-                message = "what looks like calls beside the messages"
-                running.builder.gap("evidence_gap", message, spot.down(f"/{name}"))
+        for name in unread_calls(fields, frozenset({"messages"})):
+            message = "what looks like calls beside the messages"
+            running.builder.gap("evidence_gap", message, spot.down(f"/{name}"))
         running.builder.trace.ended_normally = True if present(fields, "stop_reason") is not None else None
         self._end()
 

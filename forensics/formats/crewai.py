@@ -35,6 +35,7 @@ from forensics.formats.shared.fields import (
     opens_with,
     present,
     text,
+    unread_calls,
     whole_number,
 )
 from forensics.formats.shared.halves import Halves, Identified
@@ -62,6 +63,7 @@ SPANS_ARE_COMPLETE = False
 _BATCH_OF = late(r"/batches/([^/?#]+)")
 _ANSWERED = f"{LLM}_completed"
 _NOTHING_SAID = "the model's answer is empty: what it asked for may not be recorded"
+_UNANSWERED = "a request to a model of which no event tells the answer"
 _OWN_CODE = "a method of a flow in which no event fell: what its own code did is not recorded"
 _WRITTEN = "the model wrote down a call, and no event says what came of it"
 _ELSEWHERE = "an agent elsewhere was asked (A2A): what it did is not recorded"
@@ -144,6 +146,7 @@ class _Log:
             yield from self._event(self._loose_batch(fields), fields, whole, spot.down(pointer), pointer)
         elif _is_request(fields):
             batch = self._batch(_batch_named(text(fields, "uri")) or text(object_in(fields, "body"), "trace_id"))
+            self._look_beside(batch, fields, frozenset({"body"}), spot.down(pointer))
             yield from self._request(batch, object_in(fields, "body"), spot, f"{pointer}/body")
         elif "events" in fields:
             yield from self._request(self._batch(text(fields, "batch_id", "trace_id")), fields, spot, pointer)
@@ -185,10 +188,7 @@ class _Log:
 
     def _note_count(self, batch: _Batch, body: Fields, at: Spot) -> None:
         """How many events were sent, whether all could be, and what stands beside them that looks like calls."""
-        for name, held in body.items():
-            if name != "events" and is_like_calls(held):
-                message = f"what looks like a call beside the events ({one_line(name, 40)})"
-                self.build.gap("evidence_gap", message, at, trace=batch.name)
+        self._look_beside(batch, body, frozenset({"events"}), at)
         if present(body, "final_event_count") is not None:
             batch.expected = whole_number(body, "final_event_count"), at
         if text(body, "status") == "failed":
@@ -207,6 +207,7 @@ class _Log:
         batch.events, batch.latest = batch.events + 1, at
         held = object_in(outer, "event_data") if "event_data" in outer else outer
         facts = {**_agent_in(held), **held, **{key: outer[key] for key in _IDS if present(outer, key) is not None}}
+        self._look_beside(batch, outer if "event_data" in outer else {}, _READ_OF_AN_EVENT, at)
         below = f"{pointer}/event_data" if "event_data" in outer else pointer
         self._look_at(batch, kind, facts, at)
         thing = self._thing(batch, kind, facts, nanoseconds(present(outer, "timestamp")))
@@ -235,10 +236,18 @@ class _Log:
         elif not kind.startswith(A2A) and not is_known(kind) and _may_be_a_call(kind, facts):
             message = f"an event of the type {one_line(kind or '(none)', 40)}, which may be a call"
             self.build.gap("evidence_gap", message, at, trace=batch.name)
+        if is_known(kind):
+            self._look_beside(batch, facts, _READ, at)
         if kind in NOT_RUN or kind == FAILURE or (phase is not None and phase.family == TOOL):
             batch.written.pop(asker, None)
         elif phase is not None and phase.family == LLM:
             self._model(batch, kind, facts, at, begins=phase.begins)
+
+    def _look_beside(self, batch: _Batch, fields: Fields, read: frozenset[str], at: Spot) -> None:
+        """A gap where a member that is not read looks like a call."""
+        for name in unread_calls(fields, read):
+            message = f"what looks like a call in a member that is not read ({one_line(name, 40)})"
+            self.build.gap("evidence_gap", message, at, trace=batch.name)
 
     def _model(self, batch: _Batch, kind: str, facts: Fields, at: Spot, *, begins: bool) -> None:
         """A call that a model wrote down before it is asked again, the tools that it is offered, an answer that is
@@ -277,6 +286,9 @@ class _Log:
         builder = self.build.trace(batch.name)
         for at in batch.written.values():
             builder.gap("evidence_gap", _WRITTEN, at)
+        for thing in batch.pairing.things.values():
+            if thing.family == LLM and not thing.ended:
+                builder.gap("evidence_gap", _UNANSWERED, self.halves.spot(thing.id))
         for thing in batch.pairing.without_inside(METHOD):
             builder.gap("evidence_gap", _OWN_CODE, self.halves.spot(thing.id))
         if batch.pairing.is_open:
@@ -289,6 +301,12 @@ class _Log:
             builder.gap("evidence_gap", "none of the events of this batch is in the evidence", batch.head)
 
 
+_READ_OF_AN_EVENT = frozenset({"event_data"})
+_READ = frozenset(
+    {"agent", "crew", "failure", "messages", "output", "response", "result", "results", "task", "tool", "tool_args"}
+    | {"tool_call", "tool_class", "tools", "inputs", "params", "state"}
+)
+"""Members of events that are read, or hold what a program was made of or worked on."""
 _IDS = ("event_id", "parent_event_id", "started_event_id")
 
 

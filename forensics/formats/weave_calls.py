@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.jsonvalue import text_of
+from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.formats.shared.chunks import documents
 from forensics.formats.shared.fields import (
@@ -26,6 +27,7 @@ from forensics.formats.shared.fields import (
     opens_with,
     present,
     text,
+    unread_calls,
 )
 from forensics.formats.shared.halves import Halves, Identified
 from forensics.formats.shared.observed import INPUT, OUTPUT, Record, first_below, span_of
@@ -67,6 +69,7 @@ _KINDS_BY_NAME = {
 _UNSAID = "ops whose kind is not said"
 _NO_CALLS = frozenset({"obj_create", "table_create", "file_create"})
 """What else the log of the SDK keeps."""
+_READ = frozenset({"exception", "inputs", "output"})
 _REFERENCE = "weave:///"
 _DEEPEST = 8
 _SURE = 95
@@ -149,6 +152,9 @@ class _Calls:
             foreign="" if kind else _UNSAID,
             tainted=self._halves.taint_of(call),
         )
+        for member in unread_calls(fields, _READ):
+            message = f"what looks like a call in a member that is not read ({one_line(member, 40)})"
+            self._build.gap("evidence_gap", message, record.spot, trace=record.trace)
         if text(fields, "thread_id"):
             self.sessions.setdefault(record.trace, text(fields, "thread_id"))
         self._failure(record, fields)
@@ -177,6 +183,9 @@ class _Calls:
         elif "inputs" in fields:
             record.put(INPUT, as_object(given), self._halves.place_of(record.id, "inputs"))
         returned, pointer = first_below(fields, made_by.result, ("output",))
+        if returned is None and record.kind == "llm" and record.error is None:
+            message = "a model was asked, and what it answered is not in the file"
+            self._build.gap("evidence_gap", message, record.spot, trace=record.trace)
         if returned is not None and not _refers(returned):
             record.put(OUTPUT, returned, pointer)
         told = [*given.values(), *([] if returned is None else [returned])]
@@ -278,7 +287,7 @@ def _found(data: Payload) -> Iterator[Identified]:
         elif text(fields, "type") not in _NO_CALLS:
             inner = [name for name in (*_LISTS, *_WRAPPERS, *_HALVES) if name in fields and _opens(fields[name])]
             todo.extend([(fields[name], f"{pointer}/{name}") for name in inner][::-1])
-            if not inner:
+            if not inner or unread_calls(fields, frozenset(inner)):
                 yield "", fields, pointer
 
 

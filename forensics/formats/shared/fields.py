@@ -185,7 +185,17 @@ def is_like_calls(raw: Payload) -> bool:
     if bytes(memoryview(raw)[:1]) not in _OPENING:  # a text, a number: asked of nearly every member
         return False
     listed = items_of(raw) if opens_with(raw, b"[") else [raw]
-    return holds_a_call(raw) or any(call_marks(fields_of(one)) for one in listed)
+    return holds_a_call(raw) or any(looks_like_a_call(fields_of(one)) for one in listed)
+
+
+def looks_like_a_call(fields: Fields) -> bool:
+    """Whether the keys of an object do, or it is a function with its arguments (one on offer has `parameters`)."""
+    return call_marks(fields) or ("function" in fields and "arguments" in object_in(fields, "function"))
+
+
+def unread_calls(fields: Fields, read: frozenset[str]) -> list[str]:
+    """The members beside those that are read that look like calls."""
+    return [name for name, held in fields.items() if name not in read and is_like_calls(held)]
 
 
 def spelled(word: str) -> str:

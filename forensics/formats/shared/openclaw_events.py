@@ -27,9 +27,11 @@ from forensics.formats.shared.fields import (
     is_like_calls,
     items_in,
     object_in,
+    opens_with,
     present,
     spelled,
     text,
+    unread_calls,
     whole_number,
 )
 from forensics.formats.shared.messages.telling import Doubts, taint, tell
@@ -49,6 +51,8 @@ KINDS = frozenset({_BEGINS, _ENDS, _STARTED, _ENDED, _USED, *_SAID})
 """The kinds of events."""
 _PUT_IN = frozenset({"compactionSummary", "branchSummary", "custom"})
 """Roles of messages that the harness or an extension puts before the model."""
+_READ = frozenset({"messages", "params"})
+_READ_OF_A_MESSAGE = frozenset({"content", "details", "function_call", "parts", "tool_calls", "usage"})
 _PREFIX, _RAN = "agent:", "ran:"
 _LEFT_OUT = "an agent was shown less than before: what it was shown earlier is told all the same"
 
@@ -75,7 +79,7 @@ class _Event(msgspec.Struct):
 
 class Telemetry:
     """The events of one file. `shown` are the messages of each conversation so far, by what they say; `asked` are the
-    calls that messages ask for, by tool and arguments.
+    calls that messages ask for, by session, tool and arguments.
     """
 
     def __init__(self, build: EvidenceBuilder) -> None:
@@ -109,7 +113,11 @@ class Telemetry:
             return
         number, before = whole_number(event.fields, "seq"), self.number
         self.number = number
-        if before >= 0 and number > before + 1:
+        if number <= before:
+            before = 0  # the plugin started anew
+        if before < 0:
+            before = min(number, 1) - 1  # it counts from 1
+        if number > before + 1:
             message = f"the events {before + 1} to {number - 1} are not in the file"
             self.builder.gap("evidence_gap", message, event.spot)
 
@@ -129,7 +137,7 @@ class Telemetry:
                 continue
             self.shown[name][key] += 1
             event.fresh.append(_Shown(fields, self._with_first_ids(message)))
-            self.asked.update(_call_key(part.tool, part.payload) for part in message.calls)
+            self.asked.update(_call_key(name, part.tool, part.payload) for part in message.calls)
         event.shorter = bool(items) and any(left.values())
 
     def _with_first_ids(self, message: Message) -> Message:
@@ -158,6 +166,7 @@ class Telemetry:
                 self.builder.gap("evidence_gap", message, self.events[-1].spot)
 
     def _tell(self, at: int, event: _Event) -> None:
+        self._look_beside(event.fields, _READ, event.spot)
         if event.kind in (_BEGINS, _ENDS):
             self._agent(at, event)
         elif event.kind == _STARTED:
@@ -184,6 +193,9 @@ class Telemetry:
         self._prompted(at, event, lane)
         for one in event.fresh:
             self._say(one, event.spot, lane)
+        held = present(event.fields, "messages")
+        if held is not None and not opens_with(held, b"["):
+            self.builder.gap("evidence_gap", "messages of an agent that are no list", event.spot.down("/messages"))
         error = present(event.fields, "error")
         if error is not None:
             self.builder.step(StepKind.ERROR, event.spot.down("/error"), agent=lane.agent, payload=error)
@@ -214,6 +226,7 @@ class Telemetry:
         else:
             tell(self.builder, lane, (one.message,), place)
         self.doubts.note(self.builder, (one.message,), place)
+        self._look_beside(one.fields, _READ_OF_A_MESSAGE, place.down(one.message.pointer))
         if "childSessionKey" in object_in(one.fields, "details"):
             self._was_a_sub_agents(lane, one.message)
 
@@ -251,7 +264,7 @@ class Telemetry:
     def _ran(self, begun: _Event, ended: _Event | None, *, sure: bool = True) -> None:
         """A tool that ran; one that a message asks for is told there."""
         tool, arguments = text(begun.fields, "toolName"), present(begun.fields, "params")
-        key = _call_key(tool, arguments)
+        key = _call_key(text(begun.fields, "sessionKey"), tool, arguments)
         if self.asked[key] > 0:
             self.asked[key] -= 1
             return
@@ -270,6 +283,12 @@ class Telemetry:
         lane = self._lane(text(begun.fields, "sessionKey"))
         self.builder.execute(self.builder.lane(f"{_RAN}{lane.agent}", lane.agent), ran)  # it is none that was asked for
 
+    def _look_beside(self, fields: Fields, read: frozenset[str], spot: Spot) -> None:
+        """A gap where a member that is not read looks like a call."""
+        for name in unread_calls(fields, read):
+            message = f"what looks like a call in a member that is not read ({one_line(name, 40)})"
+            self.builder.gap("evidence_gap", message, spot)
+
     def _look_through(self, event: _Event) -> None:
         """A gap where an event of another kind may be a call."""
         if event.kind not in KINDS and (
@@ -283,9 +302,9 @@ def _whose(event: _Event) -> tuple[str, str]:
     return text(event.fields, "sessionKey"), text(event.fields, "toolName")
 
 
-def _call_key(tool: str, arguments: Payload | None) -> bytes:
-    """A tool with its arguments, however they are spelled."""
-    return canonical([tool, None if arguments is None else value_of(arguments)])
+def _call_key(session: str, tool: str, arguments: Payload | None) -> bytes:
+    """A tool with its arguments, however they are spelled, in one session."""
+    return canonical([session, tool, None if arguments is None else value_of(arguments)])
 
 
 def _key_of(message: Message) -> bytes:

@@ -28,10 +28,12 @@ from forensics.formats.shared.fields import (
     items_in,
     items_of,
     json_inside,
+    looks_like_a_call,
     object_in,
     opens_with,
     present,
     text,
+    unread_calls,
     whole_number,
 )
 from forensics.formats.shared.messages.telling import taint
@@ -57,7 +59,9 @@ _REFUSED = frozenset({"0", "5"})  # how a person, or a rule, answered: denied, s
 _CANCELLED, _FAILED = "2", "3"
 _ROUNDS, _RESULTS = "toolCallRounds", "toolCallResults"
 _READ = frozenset({"message", "response", "result", "requestId", "responseId"})
-_READ_OF_RESULT = frozenset({_ROUNDS, _RESULTS, "summary", "summaries", "renderedUserMessage", "renderedGlobalContext"})
+_READ_OF_RESULT = frozenset({_ROUNDS, _RESULTS, "summary", "summaries"})
+_READ_OF_A_PART = frozenset({"resultDetails", "toolSpecificData"})
+_NONE: frozenset[str] = frozenset()
 _BACK = "a person took this request back: what was said and run is told all the same"
 
 
@@ -280,10 +284,18 @@ class Session:
             if odd or (kind != _RAN and is_like_calls(as_object(part.fields))):
                 what = one_line(kind or "(none)", 40)
                 self._gap(f"a part of a kind that is not read ({what}) holds what looks like a call", part.spot)
-        unread = {name: held for name, held in fields.items() if name not in _READ}
-        unread |= {name: held for name, held in told.items() if name not in _READ_OF_RESULT}
-        for name, held in unread.items():
-            if is_like_calls(held):
+        if looks_like_a_call(fields):
+            self._gap("what looks like a call stands where a request should", spot)
+        result = object_in(fields, "result")
+        looked = [(fields, _READ), (told, _READ_OF_RESULT), (object_in(fields, "message"), _NONE)]
+        looked += [(result, frozenset({"metadata"}))]
+        looked += [(part.fields, _READ_OF_A_PART) for part in parts]
+        for turn in map(fields_of, items_in(told, _ROUNDS)):
+            looked.append((turn, frozenset({"toolCalls"})))
+            if looks_like_a_call({name: held for name, held in turn.items() if name != "toolCalls"}):
+                self._gap("what looks like a call stands where a round should", spot)
+        for held, read in looked:
+            for name in unread_calls(held, read):
                 self._gap(f"what looks like a call in a member that is not read ({one_line(name, 40)})", spot)
 
 

@@ -118,6 +118,13 @@ def test_code_that_ran_stands_in_words(write: Callable[[Any], Reading]) -> None:
     reading = write(result(TASK, ASKS, SHOWS, CODE, RAN, ENDS))
     assert hiding(reading) == ["code ran that stands only in the words of an agent"]
     assert (StepKind.OTHER, "terminal") in spoken(reading)
+    in_parts = {**RAN, "content": [{"type": "text", "text": RAN["content"]}]}
+    assert hiding(write(result(TASK, ASKS, SHOWS, CODE, in_parts, ENDS))) == hiding(reading)
+
+
+def test_what_looks_like_a_call_beside_what_is_said_is_a_gap(write: Callable[[Any], Reading]) -> None:
+    for odd in ({**SHOWS, "tool_calls": [CALL]}, {**TASK, "more": [CALL]}, {**ENDS, "content": [CALL]}):
+        assert hiding(write(result(TASK, ASKS, SHOWS, odd, ENDS)))
 
 
 def test_a_record_is_no_whole_account_and_its_labels_no_evidence(write: Callable[[Any], Reading]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from forensics.core.jsonvalue import text_of
+from forensics.core.jsonvalue import raw, text_of
 from forensics.core.trace import Boundary, Outcome, StepKind
 from forensics.errors import EvidenceError
 from tests.unit.formats.conftest import outcomes, read_evidence
@@ -206,6 +206,10 @@ HIDING: list[Fields] = [
     told("GadgetCallEvent", "rm", tool_name="rm"),
     told("HandoffMessage", "yours", target="writer", context=[{**WORDS[2], "content": [call("c9")]}]),
     {"type": "x", "calls": [{"name": "rm", "arguments": {}}]},
+    {**ENDS, "more": {"function": {"name": "rm", "arguments": "{}"}, "id": "c9", "type": "function"}},
+    {**ENDS, "content": [call("c9")]},
+    told("ModelClientStreamingChunkEvent", "I wi"),
+    told("CodeGenerationEvent", "so", code_blocks=[{"code": "rm", "language": "sh"}]),
 ]
 
 
@@ -213,6 +217,24 @@ HIDING: list[Fields] = [
 def test_what_may_hide_a_call_is_a_gap(message: Fields, write: Callable[[Any], Reading]) -> None:
     assert not hiding(write([TASK, ASKS, SHOWS, ENDS]))
     assert hiding(write([TASK, ASKS, SHOWS, ENDS, message]))
+
+
+def test_two_agents_may_give_their_calls_one_id(write: Callable[[Any], Reading]) -> None:
+    """Each result is of the call that its own agent asked for."""
+    other = [
+        {**ASKS, "source": "writer", "content": [call(name="note")]},
+        told("ToolCallExecutionEvent", [came(content="mine")]),
+        told("ToolCallExecutionEvent", [came(content="its")], "writer"),
+    ]
+    trace = write([TASK, told("ToolCallRequestEvent", [call()], models_usage=USED), *other, ENDS]).traces[0]
+    assert [(one.tool, text_of(one.result or raw(""))) for one in trace.calls] == [("page", "mine"), ("note", "its")]
+
+
+def test_a_result_leaves_out_the_pieces_that_were_streamed(lines: Callable[[list[Fields]], Reading]) -> None:
+    run = [TASK, ASKS, SHOWS, ENDS]
+    piece = told("ModelClientStreamingChunkEvent", "do")
+    (trace,) = lines([*run[:3], piece, ENDS, {"messages": run, "stop_reason": "done"}]).traces
+    assert len(trace.calls) == 1
 
 
 def test_an_agent_that_tells_of_no_call_may_have_run_code(write: Callable[[Any], Reading]) -> None:

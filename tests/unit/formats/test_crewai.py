@@ -387,3 +387,27 @@ def test_recorded_batches(name: str, records: int, turns: int, calls: int, cases
     reading = read_evidence(cases / "traces" / "crewai-tracing" / f"{name}.jsonl")
     trace = reading.traces[0]
     assert (reading.counts.records, trace.turns, len(trace.calls)) == (records, turns, calls)
+
+
+def test_a_tool_of_a_server_that_another_tool_runs_is_a_call(write: Callable[[Any], Reading]) -> None:
+    """A tool of a server runs inside one that has the server's name before its own; any other does more than that."""
+    inner = [event(5, "mcp_tool_execution_started", tool_name="page", tool_args={})]
+    inner.append(event(6, "mcp_tool_execution_completed", tool_name="page", tool_args={}, result="ok"))
+    for tool, calls in (("desk_page", 1), ("look", 2)):
+        begun, ended = ran(4, tool, "{}", output="ok")
+        assert len(write(acting(begun, *inner, {**ended, "event_id": "e-7"})).traces[0].calls) == calls
+
+
+ODD: list[list[Fields]] = [
+    [asked(8)],
+    [asked(8), answered(9, "**Action:** rm\n**Action Input:** {}")],
+    [asked(8), answered(9, "done", more={"tool": "rm", "arguments": {}})],
+    [{**event(8, "agent_logs_started"), "more": {"tool": "rm", "arguments": {}}}],
+]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_a_call_of_which_no_event_is_read_is_a_gap(odd: list[Fields], write: Callable[[Any], Reading]) -> None:
+    told = [asked(2), answered(3, "hm"), *ran(4, "look", "{}", output="ok")]
+    assert not hiding(write(acting(*told)))
+    assert hiding(write(acting(*told, *odd)))

@@ -115,6 +115,15 @@ def test_how_what_ran_ended(tmp_path: Path, events: list[Fields], told: list[Out
     assert [call.outcome for call in reading.traces[0].calls] == told
 
 
+def test_what_another_session_ran_is_no_run_of_this_ones_call(tmp_path: Path) -> None:
+    inner = [begins(session=SUB, prompt="look"), starts(session=SUB), stops(session=SUB), ends(session=SUB)]
+    (trace,) = read(tmp_path, begins(), *inner, ends(USER, asks(), gives(), DONE)).traces
+    assert [(one.agent, one.outcome) for one in trace.calls] == [
+        ("main:subagent:7", Outcome.ABSENT),
+        ("main:main", Outcome.RECORDED),
+    ]
+
+
 def test_only_lengths_are_told(tmp_path: Path) -> None:
     used = event("llm.usage", model="m", inputTokens=7, outputTokens=2)
     reading = read(
@@ -144,6 +153,11 @@ def test_a_run_that_failed(tmp_path: Path) -> None:
         [event("tool.exec", toolName="rm", params={})],
         [event("strange", tool="rm", arguments={})],
         [event("message.in", seq=1), event("message.in", seq=4)],
+        [event("message.in", seq=3)],  # it counts from 1
+        [event("message.in", seq=1), event("message.in", seq=2), event("message.in", seq=2, at="another start")],
+        [event("message.in", more={"tool": "rm", "arguments": {}})],
+        [event("agent.end", success=True, messages="cut")],
+        [ends({**DONE, "content": [{"type": "function", "function": {"name": "rm", "arguments": "{}"}}]})],
     ],
 )
 def test_what_may_hide_a_call_is_a_gap(tmp_path: Path, odd: list[Fields]) -> None:

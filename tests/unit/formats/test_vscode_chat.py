@@ -201,6 +201,10 @@ def test_summaries_and_errors_are_steps(tmp_path: Path) -> None:
         request({"kind": "toolResult", "toolName": "rm"}, rounds=[asks()]),
         request({"kind": "strange", "call": {"tool_calls": []}, "tool": "rm", "args": {}}, rounds=[asks()]),
         request(rounds=[asks()], more={"tool": "rm", "arguments": {}}),
+        request(rounds=[{**asks(), "more": {"tool": "rm", "arguments": {}}}]),
+        request(rounds=[{"type": "function", "function": {"name": "rm", "arguments": "{}"}}]),
+        request(shows(more={"tool": "rm", "arguments": {}}), rounds=[asks("c1")], results=gives()),
+        {**request(rounds=[asks()]), "tool": "rm", "arguments": {}},
     ],
 )
 def test_what_may_hide_a_call_is_a_gap(tmp_path: Path, odd: Fields) -> None:

@@ -161,6 +161,9 @@ HIDING: list[Any] = [
     op("ask", attributes={"weave": {"kind": "mystery"}}),
     {"id": "end-only", "project_id": "acme/oncall", "trace_id": "trace-2", "ended_at": "2026-11-30T18:33:00Z"},
     {"op_name": "lost", "inputs": {}},
+    op("ask", attributes={"weave": {"kind": "llm"}}),
+    op("ask", attributes={"weave": {"kind": "scorer"}}, more={"tool": "rm", "arguments": {}}),
+    {"call": op("ask", attributes={"weave": {"kind": "scorer"}}), "more": {"tool": "rm", "arguments": {}}},
 ]
 
 

@@ -28,6 +28,7 @@ from forensics.formats.shared.fields import (
     object_in,
     present,
     text,
+    unread_calls,
     whole_number,
 )
 from forensics.formats.shared.messages.telling import taint
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 _PERSON = "user"
 _RAN_CODE = "code_execution"
+PIECE = "ModelClientStreamingChunkEvent"
+"""The type of a piece of what is said as a whole later."""
 
 
 class Said(msgspec.Struct, frozen=True, gc=False):
@@ -59,6 +62,8 @@ class Chat:
         self.builder = builder
         self.build = build
         self.asked: dict[str, Lane] = {}
+        self._asked_by: dict[tuple[str, str], Lane] = {}
+        self._pieces: dict[str, Spot] = {}
         self._answered: set[str] = set()
         self._people = {_PERSON}
         self._answering: dict[str, Spot] = {}
@@ -74,7 +79,12 @@ class Chat:
         at = nanoseconds(present(fields, "created_at"))
         said = Said(fields, text(fields, "source"), Spot(spot.place, spot.pointer, at))
         self._at = said.spot
-        _TELLS.get(text(fields, "type"), Chat.other)(self, said)
+        kind = text(fields, "type")
+        self._pieces.pop(said.source, None)
+        _TELLS.get(kind, Chat.other)(self, said)
+        for name in unread_calls(fields, _READ.get(kind, _NO_MEMBERS)) if kind in _TELLS else ():
+            message = f"what looks like calls in a member that is not read ({one_line(name, 40)})"
+            self.builder.gap("evidence_gap", message, said.spot)
         usage = object_in(fields, "models_usage")
         self.build.counts.input_tokens += whole_number(usage, "prompt_tokens")
         self.build.counts.output_tokens += whole_number(usage, "completion_tokens")
@@ -87,6 +97,13 @@ class Chat:
                 message = f"no event of {one_line(source, 40)} tells of a call, and some agents run code without any"
                 self.builder.gap("evidence_gap", message, spot)
         self._answering = {}
+        for source, spot in self._pieces.items():
+            message = f"pieces of what {one_line(source, 40)} said, and the whole is not in the file"
+            self.builder.gap("evidence_gap", message, spot)
+        for source in self._code:
+            message = f"{one_line(source, 40)} wrote code, and no event tells whether it ran"
+            self.builder.gap("evidence_gap", message, self._at)
+        self._pieces, self._code = {}, {}
         for source, thought in self._thoughts.items():
             self.builder.step(StepKind.OTHER, self._at, name="thought", agent=source, payload=thought)
         self._thoughts = {}
@@ -165,6 +182,7 @@ class Chat:
 
     def passes(self, said: Said) -> None:
         """A piece of what is said as a whole later."""
+        self._pieces[said.source] = said.spot
 
     def _step(self, kind: StepKind, said: Said, name: str) -> None:
         content = present(said.fields, "content")
@@ -188,7 +206,7 @@ class Chat:
             spot = said.spot.down(f"/{member}/{at}")
             self.builder.request(lane, turn, text(call, "name"), name or None, arguments, spot, tainted=damage)
             if name:
-                self.asked[name] = lane
+                self.asked[name] = self._asked_by[said.source, name] = lane
 
     def shows(self, said: Said) -> None:
         """What calls came back with."""
@@ -203,7 +221,7 @@ class Chat:
         name, content = text(result, "call_id"), present(result, "content")
         self._answered.add(name)
         self.builder.show(
-            self.asked.get(name, self.lane(agent)),
+            self._asked_by.get((agent, name)) or self.asked.get(name, self.lane(agent)),
             name or None,
             text(result, "name"),
             content,
@@ -267,6 +285,20 @@ _TELLS: dict[str, Callable[[Chat, Said], None]] = {
     "MemoryQueryEvent": Chat.notes,
     "SelectSpeakerEvent": Chat.notes,
     "SelectorEvent": Chat.notes,
-    "ModelClientStreamingChunkEvent": Chat.passes,
+    PIECE: Chat.passes,
 }
 TYPES = frozenset(_TELLS)
+_NO_MEMBERS: frozenset[str] = frozenset()
+_READ: dict[str, frozenset[str]] = {
+    "ToolCallRequestEvent": frozenset({"content"}),
+    "ToolCallMessage": frozenset({"content"}),
+    "ToolCallExecutionEvent": frozenset({"content"}),
+    "ToolCallResultMessage": frozenset({"content"}),
+    "ToolCallSummaryMessage": frozenset({"tool_calls", "results"}),
+    "HandoffMessage": frozenset({"context"}),
+    "MultiModalMessage": frozenset({"content"}),
+    "MemoryQueryEvent": frozenset({"content"}),
+    "CodeGenerationEvent": frozenset({"code_blocks"}),
+    "CodeExecutionEvent": frozenset({"result"}),
+}
+"""The members of each that hold more than texts, and are read."""

@@ -28,7 +28,8 @@ Mark = tuple[str, ...]
 class Thing(msgspec.Struct):
     """What events tell: of which kind, inside what (""), when it began and ended (-1: not told), and how.
 
-    `agent` is the one that acts in it, `role` what it is called; `detail` says that the thing around it tells the same.
+    `agent` is the one that acts in it, `role` what it is called; `detail` says that the thing around it tells the same,
+    and `tool` is the tool that runs.
     """
 
     id: str
@@ -41,6 +42,7 @@ class Thing(msgspec.Struct):
     ended: bool = False
     detail: bool = False
     agent: Thing | None = None
+    tool: str = ""
 
 
 class Pairing:
@@ -110,7 +112,9 @@ class Pairing:
         key = f"{next(self._numbers):09d}"  # where clocks say nothing, the order of the file does
         inside = self._inside(family, fields)
         thing = Thing(key, family, "" if inside is None else inside.id, text(fields, "agent_role"), at)
-        thing.detail = family == MCP and _latest(self._tools) is not None
+        thing.tool = spelled(text(fields, "tool_name"))
+        around = _latest(self._tools) if family == MCP else None  # whose tool has the server's name before its own
+        thing.detail = around is not None and bool(thing.tool) and around.tool.endswith(thing.tool)
         thing.agent = thing if family == AGENT else None if inside is None else inside.agent
         self._name_agent(thing)
         self.things[key] = thing

@@ -18,7 +18,7 @@ from forensics.formats.shared.fields import Fields, as_object, fields_of, is_tex
 if TYPE_CHECKING:
     from forensics.core.trace import Payload
 
-_ACTION = late(r"(?m)^[ \t]*Action[ \t]*:[ \t]*\S")
+_ACTION = late(r"(?m)^[ \t*]*Action[ \t]*\d*[ \t]*:[ \t*]*\S")
 _FINAL = "Final Answer:"
 _TOOL_CALL = "tool_call"
 _OBSERVED = "\nObservation:"

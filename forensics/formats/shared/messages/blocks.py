@@ -15,11 +15,11 @@ from forensics.core.sanitise import one_line
 from forensics.core.trace import Boundary, Payload
 from forensics.formats.shared.fields import (
     Fields,
-    call_marks,
     fields_of,
     is_text,
     is_true,
     items_of,
+    looks_like_a_call,
     opens_with,
     present,
     spelled,
@@ -241,7 +241,7 @@ def _read_block(draft: Draft, raw: Payload, pointer: str) -> None:
         return
     else:
         draft.texts.append(draft.keep(raw))
-        if call_marks(name for name, held in fields.items() if held != _NULL):
+        if looks_like_a_call({name: held for name, held in fields.items() if held != _NULL}):
             draft.doubt(f"a block of a kind that is not known ({one_line(kind, 40)}) looks like a call", pointer)
 
 
@@ -361,7 +361,7 @@ def _doubt_members(draft: Draft, fields: Fields) -> None:
         if name in _SEEN or name in _REPEATING or spelled(name) in _CALLS:
             continue
         found = items_of(held) if opens_with(held, b"[") else [held] if opens_with(held, b"{") else []
-        looks = [inner for inner in map(fields_of, found) if call_marks(inner)]
+        looks = [inner for inner in map(fields_of, found) if looks_like_a_call(inner)]
         if any(text(inner, *_CALL_ID) not in told for inner in looks):
             draft.doubt(f"what looks like calls in a member that is not read ({one_line(name, 40)})", "")
 
