@@ -45,6 +45,7 @@ class Steps:
         self._said: list[str] = []
         self._turn = -1
         self._asked = 0
+        self._by_agents: dict[str, int] = {}
 
     def begin(self, spot: Spot) -> None:
         """A step begins; one that did not end is over."""
@@ -58,8 +59,6 @@ class Steps:
         self._spot = self._spot or spot
         if said is not None:
             self._said.append(text_of(said))
-        if self._turn >= 0:
-            self.builder.words(self._turn, self._words())
 
     def asks(self, call: Asked, spot: Spot) -> None:
         """A call that the model asks for."""
@@ -98,6 +97,7 @@ class Steps:
         """A step ends, for a reason that may say that more was to come; one of which nothing is recorded was none."""
         if self._spot is not None and (self._said or self._turn >= 0 or why is not None):
             self._open(spot)
+            self.builder.words(self._turn, self._words())  # some may have come behind a call
             words = finish_words(why)
             message = cut_short(words, calls=bool(self._asked))
             if message or not _CUT.isdisjoint(words):
@@ -106,8 +106,10 @@ class Steps:
 
     def is_sub_agents(self, recorded_id: str) -> None:
         """The call was another agent's work."""
-        for row in self.lane.calls.get(recorded_id):
+        rows = self.lane.calls.get(recorded_id)
+        for row in rows[self._by_agents.get(recorded_id, 0) :]:
             self.builder.trace.calls[row].boundary = Boundary.SUB_AGENT
+        self._by_agents[recorded_id] = len(rows)
 
     def _open(self, spot: Spot) -> None:
         """The turn of this step, which is told with the first thing that follows what it said."""
