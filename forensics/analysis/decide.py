@@ -162,4 +162,4 @@ def advice(verdict: Verdict) -> str:
         return "The trace can be read only: static inspection of its tuples (forensics inspect)."
     if any(r.code == "not_idempotent" for r in verdict.strict):
         return f"Use static inspection (forensics inspect), or {_INJECTED}."
-    return f"Vouch for the tools in a policy file (forensics policy draft), or {_INJECTED}."
+    return f"Vouch for the tools in a policy file (forensics policy draft), or use {_INJECTED}."

@@ -49,7 +49,7 @@ def report_corpus(folder: Path, to: Sequence[str], title: str | None, settings: 
         written = [(path, _form(path.suffix.lower()[1:])(document)) for path in paths]
     for path, data in written:
         write_output(path, data, force=force)
-        note(f"wrote {path.name}", settings)
+        note(f"wrote {path}", settings)
     if printed is not None:
         write(printed(document))
     return report_exit_code(document)

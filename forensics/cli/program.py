@@ -36,7 +36,7 @@ _COMMANDS = {
     "verify": ("forensics.cli.commands.verify", "Check an evidence bundle against its manifest."),
     "case": ("forensics.cli.commands.case", "Keep reruns as regression cases, and run them."),
     "policy": ("forensics.cli.commands.policy", "Draft a policy file, or check one."),
-    "rules": ("forensics.cli.commands.rules", "List, show, lint and test rules; explain the codes of findings."),
+    "rules": ("forensics.cli.commands.rules", "List, show, lint and test rules; show what a code of a finding means."),
     "formats": (
         "forensics.cli.commands.formats",
         "List what is read, what each carries and lacks, and what a rerun would miss.",

@@ -27,8 +27,9 @@ def draft(document: ClassificationDocument, evidence: Sequence[str]) -> str:
 
 def _lines(document: ClassificationDocument, evidence: Sequence[str]) -> Iterator[str]:
     yield _comment(f"A draft from {', '.join(evidence)}, by {document.tool.name} {document.tool.version}.")
-    yield "## Nothing here vouches for a tool yet. For what you know yourself, remove the single # before the entry and"
-    yield "## before the word above the list, and fill in what is empty. What a trace says of its own tools is a claim."
+    yield "## Nothing here vouches for a tool yet. For what you know yourself, remove the single # that begins each"
+    yield "## line of its entry and the word above the list, and fill in what is empty; no line is moved."
+    yield "## What a trace says of its own tools is a claim."
     yield "schema: forensics/policy/v1"
     yield "name: draft"
     yield "extends: strict"
@@ -36,15 +37,15 @@ def _lines(document: ClassificationDocument, evidence: Sequence[str]) -> Iterato
     if servers:
         yield ""
         yield "## Whose own declarations count:"
-        yield "# trust:"
-        yield from (f"#   - server: {quoted(server)}" for server in servers)
+        yield "#trust:"
+        yield from (f"#  - server: {quoted(server)}" for server in servers)
     yield ""
-    yield "# tools:"
+    yield "#tools:"
     for tool in document.tools:
         yield from _tool(tool)
     yield ""
     yield "## The only tools that a rerun may really run; they still need effect none:"
-    yield "# execute: []"
+    yield "#execute: []"
 
 
 def _tool(tool: ClassifiedTool) -> Iterator[str]:
@@ -55,13 +56,13 @@ def _tool(tool: ClassifiedTool) -> Iterator[str]:
     if not _can_be_named(tool):
         yield _evidence("Its name holds a wildcard or a broken character: a policy can't name it alone.")
         return
-    yield f"#   - tool: {quoted(tool.name)}"
+    yield f"#  - tool: {quoted(tool.name)}"
     if tool.server is not None:
-        yield f"#     server: {quoted(tool.server)}"
-    yield f"#     effect: {_known(tool.effect)}  # {_EFFECTS}"
-    yield f"#     result: {_known(tool.result)}  # {_RESULTS}"
-    yield '#     because: ""'
-    yield '#     by: ""'
+        yield f"#    server: {quoted(tool.server)}"
+    yield f"#    effect: {_known(tool.effect)}  # {_EFFECTS}"
+    yield f"#    result: {_known(tool.result)}  # {_RESULTS}"
+    yield '#    because: ""'
+    yield '#    by: ""'
 
 
 def _basis(piece: BasisRow) -> str:
@@ -85,7 +86,7 @@ def _comment(text: str) -> str:
 
 def _evidence(text: str) -> str:
     """A comment that stays one when the first # of every line is removed."""
-    return f"#   ## {short(text, _WIDTH)}"
+    return f"#  ## {short(text, _WIDTH)}"
 
 
 def quoted(text: str) -> str:

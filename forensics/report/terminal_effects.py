@@ -118,7 +118,8 @@ def _outcome(group: list[CallRow]) -> list[Span]:
     """What became of the calls; where a result minted nothing its text is shown, since it may say that it failed."""
     said = [_DID[call.outcome] + (f" ({call.absence})" if call.absence else "") for call in group]
     told = {call.result_preview for call in group if call.result_preview and not call.minted}
-    result = [Span(" "), Span(value(told.pop(), 100), "quote")] if len(told) == 1 else []
+    lead = " " if said == ["returned"] * len(said) else ", answered with "
+    result = [Span(lead), Span(value(told.pop(), 100), "quote")] if len(told) == 1 else []
     return [Span(", ".join(dict.fromkeys(said))), *result, Span(f"; {_KIND[group[0].effect]}")]
 
 

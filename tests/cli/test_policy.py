@@ -33,7 +33,7 @@ def entry(tool: str, expires: str = "") -> str:
 
 def test_a_draft_names_every_tool_and_vouches_for_none(samples: Path, tmp_path: Path) -> None:
     drafted = CliRunner().invoke(program, ["policy", "draft", str(samples / "pager.db")]).stdout
-    assert all(f'#   - tool: "{tool}"' in drafted for tool in ("query_metrics", "pager.trigger", "incident.annotate"))
+    assert all(f'#  - tool: "{tool}"' in drafted for tool in ("query_metrics", "pager.trigger", "incident.annotate"))
     path = tmp_path / "draft.yaml"
     path.write_text(drafted, encoding="utf-8")
     assert check(path, samples / "pager.db") == []
@@ -43,16 +43,24 @@ def test_a_draft_without_its_marks_waits_for_a_person(samples: Path, tmp_path: P
     """An entry with nothing filled in is no valid one: because and by are empty."""
     drafted = CliRunner().invoke(program, ["policy", "draft", str(samples / "readonly.db")]).stdout
     lines = drafted.splitlines()
-    start = lines.index("# tools:")
-    opened = [*lines[:start], *(line.removeprefix("# ") for line in lines[start:] if "execute" not in line)]
+    single = [line.startswith("#") and not line.startswith("##") for line in lines]
+    assert any("remove the single #" in line for line in lines)
+    opened = [line[1:] if one else line for line, one in zip(lines, single, strict=True)]  # as the draft says it
     path = tmp_path / "draft.yaml"
     path.write_text("\n".join(opened) + "\n", encoding="utf-8")
     result = CliRunner().invoke(program, ["policy", "check", str(path)])
     assert result.exit_code == 2
     assert "because is empty" in result.stderr
     assert "by is empty" in result.stderr
+    one = lines.index("#tools:"), lines.index(next(line for line in lines if line.startswith("#  - tool")))
+    path.write_text(
+        "\n".join(line[1:] if one[0] == at or one[1] <= at < one[1] + 6 else line for at, line in enumerate(lines))
+    )
     path.write_text(path.read_text().replace('because: ""', 'because: "seen"').replace('by: ""', 'by: "me"'))
-    assert [row["state"] for row in check(path, samples / "readonly.db")] == ["in force", "in force"]
+    assert [row["state"] for row in check(path)] == ["in force"]  # the others still are comments
+    path.write_text("\n".join(opened) + "\n", encoding="utf-8")
+    path.write_text(path.read_text().replace('because: ""', 'because: "seen"').replace('by: ""', 'by: "me"'))
+    assert [row["state"] for row in check(path, samples / "readonly.db")] == ["in force"] * 3  # a server, two tools
 
 
 def test_each_entry_says_what_it_changes(samples: Path) -> None:

@@ -316,6 +316,25 @@ def test_the_commands_that_keep_the_run_as_a_test_do(tmp_path: Path, monkeypatch
         assert ended.exit_code == 0, ended.output
 
 
+def test_a_file_says_for_which_folder_its_commands_are_and_the_note_where_it_was_written(tmp_path: Path) -> None:
+    page, ticket = tmp_path / "out" / "p.html", tmp_path / "out" / "p.md"
+    page.parent.mkdir()
+    result = run(PAGER, "--to", page, "--to", ticket)
+    assert result.stderr.splitlines() == [f"note: wrote {page}", f"note: wrote {ticket}"]
+    said = "The commands here are for the folder that holds the evidence."
+    for written in (page, ticket):
+        text = written.read_text(encoding="utf-8")
+        assert text.count(said) == 1
+        assert str(tmp_path) not in text
+
+
+def test_one_is_counted_as_one(tmp_path: Path) -> None:
+    page = tmp_path / "p.html"
+    assert run(PAGER, "--to", page).exit_code == 0
+    assert "1 finding: 1 of " not in page.read_text(encoding="utf-8")
+    assert "1 finding: 1 info." in page.read_text(encoding="utf-8")
+
+
 # golden --------------------------------------------------------------------------------------------------------------
 
 AS_IT_WAS = ("double_charge.chat.json", "mailing.events.jsonl", "pager.db", "pager.json")

@@ -85,6 +85,16 @@ def test_equal_effects_stand_together_with_their_number(samples: Path) -> None:
     assert "minted ch_5501, ch_5502" in said
 
 
+def test_what_an_agent_was_answered_is_no_part_of_how_its_call_ended(tmp_path: Path) -> None:
+    """`may have taken effect {"error"…` would read as if the effect were the error."""
+    path = tmp_path / "run.jsonl"
+    call = {"type": "tool_call", "id": "c", "name": "pay", "args": {}}
+    result = {"type": "tool_result", "call_id": "c", "error": "timed out", "is_error": True}
+    path.write_text("".join(json.dumps(line) + "\n" for line in ({"type": "user", "text": "go"}, call, result)))
+    said = text("audit", path)
+    assert "failed, answered with timed out; " in said
+
+
 def test_classes_are_told_by_word_and_mark(samples: Path) -> None:
     rows = [line.split() for line in text("audit", samples / "pager.db").splitlines()]
     assert ["!#", "handle-returning", "irreversible", "handle", "words", "1x", "pager.trigger"] in rows

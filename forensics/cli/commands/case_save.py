@@ -74,6 +74,6 @@ def command(
     for one in saved.replayed.findings:
         note(quoted(f"{one.code}: {one.message}"), settings)
     for path in keep_case(saved.case, to, Path(evidence) if with_evidence else None, force=force):
-        note(f"wrote {path.name}", settings)
+        note(f"wrote {path}", settings)
     show(saved.case, settings)
     return 0

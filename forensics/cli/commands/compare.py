@@ -96,7 +96,7 @@ def command(
         drawn = _drawn(compared, document, to)
     for path, data in drawn:
         write_output(path, data, force=force)
-        note(f"wrote {path.name}", settings)
+        note(f"wrote {path}", settings)
     show(document, settings)
     return compare_exit_code(compared.comparison.result)
 

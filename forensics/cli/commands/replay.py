@@ -99,6 +99,6 @@ def command(evidence: str, trace_out: Path | None, *, force: bool, settings: Set
     written = replayed.trace_out()
     if trace_out is not None and written is not None:
         write_output(trace_out, written, force=force)
-        note(f"wrote {trace_out.name}", settings)
+        note(f"wrote {trace_out}", settings)
     show(document, settings)
     return replay_exit_code(replayed, Severity(settings.fail_on))

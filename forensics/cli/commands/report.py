@@ -229,7 +229,7 @@ def _deliver(written: Iterable[tuple[Path, bytes]], settings: Settings, *, force
 
     for path, data in written:
         write_output(path, data, force=force)
-        note(f"wrote {path.name}", settings)
+        note(f"wrote {path}", settings)
 
 
 def _hand_over(

@@ -23,4 +23,4 @@ Examples:
 
 @click.group(cls=LazyGroup, table=_COMMANDS, epilog=_EPILOG)
 def command() -> None:
-    """List, show, lint and test rules; explain the codes of findings."""
+    """List, show, lint and test rules; show what a code of a finding means."""

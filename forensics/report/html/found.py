@@ -51,10 +51,11 @@ def findings(document: ReportDocument) -> Markup:
     """Each finding, then what its code means."""
     part = document.findings
     counted = ", ".join(f"{one.count:,} {one.what}" for one in part.by_severity if one.count)
+    many = f"{len(part.rows):,} finding{'' if len(part.rows) == 1 else 's'}"
     return section(
         "findings",
         "Findings",
-        el("p", f"{len(part.rows):,} findings: {counted}." if part.rows else "Nothing was found in what was read."),
+        el("p", f"{many}: {counted}." if part.rows else "Nothing was found in what was read."),
         unread(document),
         *_compared(part),
         table("Findings", _FINDINGS, (_finding(document, one) for one in part.rows[:FULL])) if part.rows else None,

@@ -10,6 +10,7 @@ from forensics.report.html.page import page
 from forensics.report.html.timeline import STEPS, Drawing, timeline, timeline_data
 from forensics.report.html.words import Inspecting, command
 from forensics.report.incident.documents import Edge, Event, Lane, Thread, ThreadUse
+from forensics.report.incident.statements import COMMANDS
 from forensics.report.markup import el
 
 if TYPE_CHECKING:
@@ -30,7 +31,11 @@ def graph_html(document: GraphDocument) -> bytes:
     return page(
         f"Causal graph: {title(document)}",
         [timeline_data(drawing)],
-        el("header", el("h1", f"Causal graph: {title(document)}")),
+        el(
+            "header",
+            el("h1", f"Causal graph: {title(document)}"),
+            el("p", COMMANDS, class_="quiet") if drawing.inspect else None,
+        ),
         el("main", el("section", el("h2", "Timeline"), timeline(drawing))),
     )
 

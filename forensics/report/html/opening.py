@@ -22,6 +22,7 @@ from forensics.report.html.parts import (
     table,
 )
 from forensics.report.html.words import AGAIN, Inspecting, command, named, step, tool
+from forensics.report.incident.statements import COMMANDS
 from forensics.report.markup import Markup, el, join, quoted
 from forensics.report.terminal_effects import HIDING
 from forensics.report.terminal_page import plural
@@ -57,10 +58,11 @@ def header(document: ReportDocument) -> Markup:
     names = ", ".join(named(one.name) for one in inputs[:_NAMES])
     said = ("case", head.case_id), ("author", head.author), ("version", head.version), ("status", head.status)
     blanks = [join(" ", name.capitalize(), ": ", quoted(value) if value else _to_fill()) for name, value in said]
+    written = f"Written by forensics {document.tool.version}."
     return el(
         "header",
         el("h1", quoted(head.title)),
-        el("p", "Evidence: ", quoted(names), more, f". Written by forensics {document.tool.version}.", class_="quiet"),
+        el("p", "Evidence: ", quoted(names), more, f". {written} {COMMANDS}", class_="quiet"),
         el("div", *(el("span", blank, class_="stated") for blank in blanks), class_="small"),
     )
 

@@ -47,7 +47,7 @@ def effects(material: Material) -> Effects:
         f"{len(rows)} of {plural(calls, 'call')} changed something or may have"
         + ("; the others read, as far as is known." if len(rows) < calls else ".")
         if rows
-        else f"0 of {plural(calls, 'call')} are known or feared to change anything."
+        else f"Of {plural(calls, 'call')} none is known or feared to change anything."
     )
     return Effects(
         calls=share("calls with an effect, or that may have one", len(rows), calls),

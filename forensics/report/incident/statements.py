@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from forensics.report.documents import Place
 
+COMMANDS = "The commands here are for the folder that holds the evidence."
+"""What a report says once of the commands in it: an evidence is named without a folder, whoever reads it and where."""
+
 
 def recorded(text: str, *, steps: Sequence[int] = (), locators: Sequence[Place] = ()) -> Statement:
     """What an id or a field of the evidence says."""

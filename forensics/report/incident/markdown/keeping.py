@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from forensics.core.sanitise import markdown_code, markdown_text
 from forensics.report.incident.markdown.words import blank, cell, more, said, share, steps, table
+from forensics.report.incident.statements import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,6 +110,9 @@ def regression(ticket: Ticket) -> Iterator[str]:
     """How the run is kept as a test."""
     document = ticket.document
     part = document.regression
-    yield from ("## Regression", "", f"- saved case: {blank(part.case_id)}")
+    yield from ("## Regression", "")
+    if part.commands:
+        yield from (COMMANDS, "")
+    yield f"- saved case: {blank(part.case_id)}"
     yield from (f"- {markdown_code(command)}" for command in part.commands)
     yield ""
