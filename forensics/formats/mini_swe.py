@@ -67,6 +67,7 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     for at, item in enumerate(items_of(listed)):
         run.message(item, at, finder.place(item))
         build.counts.records += 1
+    run.close()
     tell_end(info, run.builder, document.spot.down("/info"))
     note_cut(document, build)
 
@@ -81,6 +82,7 @@ class _Run:
         self.lane = builder.lane()
         self.doubts = Doubts()
         self.submits = False
+        self.ending: int | None = None
 
     def message(self, item: Payload, at: int, place: int) -> None:
         """Tell one message; a command in it is a call, and what follows a command is its result."""
@@ -89,6 +91,7 @@ class _Run:
         if text(fields, "role") == "exit":
             self._exit(fields, self.document.spot.down(pointer))
             return
+        self.ending = None
         message = self._with_its_part(parse_message(item, pointer), fields)
         before = len(self.builder.trace.calls)
         tell(self.builder, self.lane, (msgspec.structs.replace(message, place=place),), self.document.spot)
@@ -103,7 +106,14 @@ class _Run:
         waiting = self.lane.unshown.latest()
         submitted = text(object_in(fields, "extra"), "exit_status").lower() == "submitted"
         if submitted and waiting is not None and len(waiting.calls) == 1:
-            self.builder.end_by(self.lane, waiting.first())
+            row = waiting.first()
+            asked_last = self.builder.trace.calls[row].turn == self.lane.turns[-1]
+            self.ending = row if asked_last else None
+
+    def close(self) -> None:
+        """The run is told: nothing answers the command that submitted, where the run did not go on."""
+        if self.ending is not None:
+            self.builder.end_by(self.lane, self.ending)
 
     def _with_its_part(self, message: Message, fields: Fields) -> Message:
         if message.calls or message.results:

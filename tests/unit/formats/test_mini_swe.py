@@ -115,3 +115,21 @@ def test_the_command_that_submitted_ends_the_run(
     messages = [SYSTEM, gives("Fix it."), calls_bash(*commands), ends]
     told = {"trajectory_format": "mini-swe-agent-1.1", "info": {"exit_status": status}, "messages": messages}
     assert {call.absence for call in read(tmp_path, told).traces[0].calls} == {absence}
+
+
+EXIT = {"role": "exit", "content": "diff", "extra": {"exit_status": "Submitted"}}
+ANSWER = {"role": "tool", "tool_call_id": "c-ls", "content": "<returncode>0</returncode>"}
+
+
+@pytest.mark.parametrize(
+    ("messages", "absence"),
+    [
+        ([calls_bash("rm x"), EXIT], Absence.NOT_DUE),
+        ([calls_bash("rm x"), calls_bash("ls"), ANSWER, EXIT], Absence.UNANSWERED),
+        ([calls_bash("rm x"), {"role": "assistant", "content": "done"}, EXIT], Absence.UNANSWERED),
+        ([calls_bash("rm x"), EXIT, calls_bash("ls"), ANSWER], Absence.UNANSWERED),
+    ],
+)
+def test_only_the_last_command_of_a_run_ended_it(tmp_path: Path, messages: list[Fields], absence: Absence) -> None:
+    trace = read(tmp_path, {"trajectory_format": "mini-swe-agent-1.1", "messages": [SYSTEM, *messages]}).traces[0]
+    assert trace.calls[0].absence is absence
