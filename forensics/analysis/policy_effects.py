@@ -1,4 +1,4 @@
-"""What does each entry of a policy change for these traces?
+"""What does each entry of a policy change for these traces, and what do all of them together?
 
 Each is left out in turn, and the classes and levels that then differ are its doing. Every policy so made has a digest
 of its own, because the rules remember what they said of a tool under a digest.
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from forensics.analysis.run import Tool
     from forensics.core.policy import Policy, ToolEntry, TrustEntry
     from forensics.core.reading import Reading
+    from forensics.core.verdict import Reason
     from forensics.rules.engine import RuleSet
 
 _NAME = 60
+_REASONS = 5
 
 
 class Changes(msgspec.Struct, frozen=True):
@@ -33,7 +35,7 @@ class Changes(msgspec.Struct, frozen=True):
 
 
 class PolicyEffects:
-    """The traces under the whole policy, and under the policy without one entry."""
+    """The traces under the whole policy, under the policy without one entry, and under the shipped one."""
 
     def __init__(self, readings: Sequence[Reading], rules: RuleSet, policy: Policy) -> None:
         self._readings = readings
@@ -58,6 +60,17 @@ class PolicyEffects:
         changed = self._without(less)
         return Changes(used=bool(changed.changes) or self._has_server(entry), changes=changed.changes)
 
+    def of_all(self) -> Changes:
+        """What all entries together change beside the shipped policy: also what two of them say, either of which could
+        be left out.
+        """
+        digest = f"{self._policy.digest} -all"
+        return self._without(msgspec.structs.replace(self._policy, trust=(), tools=(), digest=digest))
+
+    def still_refused(self) -> tuple[str, ...]:
+        """Each trace that the whole policy does not clear, and by what."""
+        return tuple(_refused(analysis) for analysis in self._whole if not analysis.verdict.cleared)
+
     def calls_tool(self, name: str) -> bool:
         """Whether a trace names this tool."""
         return any(tool.name == name for analysis in self._whole for tool in analysis.tools)
@@ -81,6 +94,20 @@ def _names(entry: ToolEntry, tool: Tool) -> bool:
     if not glob(entry.tool)(tool.name):
         return False
     return entry.server is None or (server is not None and glob(entry.server)(server))
+
+
+def _refused(analysis: TraceAnalysis) -> str:
+    """`trace ID by a (unvouched, step 6), b (not_idempotent, step 8) and 2 more reasons`."""
+    reasons = analysis.verdict.reasons
+    more = f" and {len(reasons) - _REASONS} more reasons" if len(reasons) > _REASONS else ""
+    return f"trace {one_line(analysis.trace.id, _NAME)} by {', '.join(map(_brief, reasons[:_REASONS]))}{more}"
+
+
+def _brief(reason: Reason) -> str:
+    at = "" if reason.step is None else f"step {reason.step}"
+    if reason.tool is None:
+        return reason.code + (f" ({at})" if at else "")
+    return f"{one_line(reason.tool, _NAME)} ({', '.join(part for part in (reason.code, at) if part)})"
 
 
 def _differences(before: TraceAnalysis, after: TraceAnalysis) -> Iterator[str]:

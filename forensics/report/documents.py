@@ -443,7 +443,9 @@ class FormatsDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PolicyEntryRow(Document, frozen=True):
-    """One entry of a policy file as it was checked: `state` is in force, expired or unused."""
+    """One entry of a policy file as it was checked: `state` is in force, expired or unused; of its `changes`, what
+    stands before the arrow would be without this entry alone.
+    """
 
     what: str
     state: str
@@ -455,11 +457,15 @@ class PolicyEntryRow(Document, frozen=True):
 
 
 class PolicyCheckDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """What a policy file says, and what each entry would change for an evidence."""
+    """What a policy file says, and what each entry would change for an evidence. With an evidence, `changes` is what
+    the whole file changes beside the shipped policy that it extends, and `refused` which traces it still refuses.
+    """
 
     schema: str
     policy: PolicyName
     entries: list[PolicyEntryRow]
+    changes: list[str] | msgspec.UnsetType = msgspec.UNSET
+    refused: list[str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class GraphTraceRow(Document, frozen=True):

@@ -12,7 +12,7 @@ from forensics.report.documents import POLICY_CHECK, PolicyCheckDocument, Policy
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from forensics.analysis.policy_effects import Changes, PolicyEffects
     from forensics.core.policy import Policy, ToolEntry, TrustEntry
@@ -25,7 +25,16 @@ def policy_check_document(
 ) -> PolicyCheckDocument:
     """The check of a policy as it is applied; `whole` is the same one with its expired entries."""
     rows = [*_trust_rows(whole, as_of, effects), *_tool_rows(whole, as_of, effects), *_execute_rows(policy, effects)]
-    return PolicyCheckDocument(schema=POLICY_CHECK, policy=policy_name(policy), entries=rows)
+    document = PolicyCheckDocument(schema=POLICY_CHECK, policy=policy_name(policy), entries=rows)
+    if effects is None:
+        return document
+    return msgspec.structs.replace(
+        document, changes=_spelled(effects.of_all().changes), refused=_spelled(effects.still_refused())
+    )
+
+
+def _spelled(sentences: Iterable[str]) -> list[str]:
+    return [spell_surrogates(sentence) for sentence in sentences]
 
 
 def _trust_rows(whole: Policy, as_of: datetime.date, effects: PolicyEffects | None) -> Iterator[PolicyEntryRow]:
@@ -65,7 +74,7 @@ def _row(what: str, *, over: bool, expires: datetime.date | None, changes: Chang
         what=what,
         state=state,
         expires=None if expires is None else expires.isoformat(),
-        changes=[] if changes is None else [spell_surrogates(change) for change in changes.changes],
+        changes=[] if changes is None else _spelled(changes.changes),
     )
 
 

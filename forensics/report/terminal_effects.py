@@ -16,7 +16,7 @@ from forensics.report.terminal_verdict import flow
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from forensics.report.documents import CallRow, ToolRow, TraceRow
+    from forensics.report.documents import BasisRow, CallRow, ToolRow, TraceRow
     from forensics.report.terminal_page import Page
 
 MARKS = {"side-effecting": "!", "handle-returning": "#", "idempotent": "="}
@@ -148,21 +148,33 @@ def tools(page: Page, trace: TraceRow) -> None:
         _row(page, header, widths, "dim")
     for tool, row in zip(called, rows, strict=True):
         _row(page, row, widths, tool.class_)
-        for piece in tool.basis if page.detail <= 0 else ():
-            if piece.source == "operator":
-                page.line(
-                    Span("the policy says: ", "dim"),
-                    Span(short(piece.says, 200), "quote"),
-                    first="      ",
-                    rest="        ",
-                )
-        if page.detail > 0:
+        if page.detail <= 0:
+            _vouched(page, tool)
+        else:
             basis(page, tool, indent=8)
     uncalled = len(trace.tools) - len(called)
     if uncalled:
         page.line(Span(f"and {plural(uncalled, 'tool')} offered and not called (-v lists them)", "dim"), first="  ")
     if rows:
         page.line(Span(LEGEND, "dim"), first="  ")
+
+
+def _vouched(page: Page, tool: ToolRow) -> None:
+    """What the policy says of a tool; where several entries do, what each says, and what counts of it."""
+    entries = [piece for piece in tool.basis if piece.source == "operator"]
+    several = len(entries) > 1
+    for piece in entries:
+        said = f"the policy says {_axes(piece, piece)}: " if several else "the policy says: "
+        page.line(Span(said, "dim"), Span(short(piece.says, 200), "quote"), first="      ", rest="        ")
+    if len({_axes(piece, piece) for piece in entries}) > 1:
+        said = ", ".join(dict.fromkeys(part for piece in entries for part in _axes(piece, tool).split(", ")))
+        page.line(Span(f"of these the worst counts: {said}", "dim"), first="      ", rest="        ")
+
+
+def _axes(entry: BasisRow, row: BasisRow | ToolRow) -> str:
+    """What a row says of each axis of which the entry speaks: `effect none, result stable`."""
+    spoken = [axis for axis in ("effect", "result", "scope") if getattr(entry, axis) is not None]
+    return ", ".join(f"{axis} {getattr(row, axis)}" for axis in spoken)
 
 
 def mark(labels: list[str]) -> str:

@@ -14,7 +14,7 @@ from forensics.core.pointers import pointer_tokens
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from forensics.rules.yaml_strict import Position, StrictYaml
+    from forensics.rules.yaml_strict import Path, Position, StrictYaml
 
 _DIGEST = late(r"sha256:[0-9a-f]{64}")
 _AXES = ("effect", "result", "scope")
@@ -22,10 +22,10 @@ _OTHER_ESCAPE = late(r"~(?![01])")
 
 
 def policy_faults(document: StrictYaml) -> list[tuple[Position, str]]:
-    """Every such fault with the line and column of its entry."""
+    """Every such fault with the line and column of the key that is wrong, or else of its entry."""
     value = document.value
-    found = [(("trust", i), text) for i, entry in _entries(value, "trust") for text in _of_trust(entry)]
-    found += [(("tools", i), text) for i, entry in _entries(value, "tools") for text in _of_tool(entry)]
+    found = [(("trust", i, *key), text) for i, entry in _entries(value, "trust") for key, text in _of_trust(entry)]
+    found += [(("tools", i, *key), text) for i, entry in _entries(value, "tools") for key, text in _of_tool(entry)]
     placed = [(document.position(path), text) for path, text in found]
     return placed + [(document.position(("execute", i)), text) for i, text in _of_execute(value)]
 
@@ -37,27 +37,30 @@ def _entries(value: object, key: str) -> Iterator[tuple[int, dict[str, object]]]
             yield index, entry
 
 
-def _of_trust(entry: dict[str, object]) -> Iterator[str]:
+def _of_trust(entry: dict[str, object]) -> Iterator[tuple[Path, str]]:
     server, digest = entry.get("server"), entry.get("tools_digest")
     if (server is None) == (entry.get("pack") is None):
-        yield "a trust entry names one server or one pack"
+        yield (), "a trust entry names one server or one pack"
     yield from _blank(entry, "server", "pack", "version")
     if isinstance(server, str) and "*" in server:
-        yield "a server is trusted by its whole name: * stands for itself here"
+        yield ("server",), "a server is trusted by its whole name: * stands for itself here"
     if isinstance(digest, str) and not _DIGEST.fullmatch(digest):
-        yield "tools_digest is not sha256: and 64 digits from 0 to f: no inventory would ever have it"
+        yield (
+            ("tools_digest",),
+            "tools_digest is not sha256: and 64 digits from 0 to f: no inventory would ever have it",
+        )
 
 
-def _of_tool(entry: dict[str, object]) -> Iterator[str]:
+def _of_tool(entry: dict[str, object]) -> Iterator[tuple[Path, str]]:
     yield from _blank(entry, "tool", "because", "by", "server")
     if all(entry.get(axis) is None for axis in _AXES):
-        yield "the entry says nothing: give effect, result or scope"
+        yield (), "the entry says nothing: give effect, result or scope"
     effect, scope = entry.get("effect"), entry.get("scope")
     if effect is not None and scope is not None and (effect == "none") != (scope == "none"):
-        yield f"effect {effect} and scope {scope} contradict each other"
+        yield (), f"effect {effect} and scope {scope} contradict each other"
     arguments = entry.get("arguments")
     for pointer in arguments if isinstance(arguments, dict) else ():
-        yield from _of_pointer(pointer)
+        yield from ((("arguments", pointer), text) for text in _of_pointer(pointer))
 
 
 def _of_pointer(pointer: str) -> Iterator[str]:
@@ -76,8 +79,8 @@ def _of_execute(value: object) -> Iterator[tuple[int, str]]:
             yield index, "execute names each tool by its whole name: * stands for itself here"
 
 
-def _blank(entry: dict[str, object], *keys: str) -> Iterator[str]:
+def _blank(entry: dict[str, object], *keys: str) -> Iterator[tuple[Path, str]]:
     for key in keys:
         said = entry.get(key)
         if isinstance(said, str) and not said.strip():
-            yield f"{key} is empty"
+            yield (key,), f"{key} is empty"

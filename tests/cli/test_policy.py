@@ -154,3 +154,64 @@ def test_the_report_on_a_corpus_tells_the_warning_first(samples: Path, tmp_path:
     lines = written.read_text("utf-8").splitlines()
     assert first_with(lines, "vouches for every tool") < first_with(lines, "## ")
     assert "vouches for every tool" in written.with_suffix(".html").read_text("utf-8")
+
+
+def checked(*arguments: str | Path) -> dict[str, Any]:
+    result = CliRunner().invoke(program, ["policy", "check", *map(str, arguments), "--format", "json"])
+    document: dict[str, Any] = json.loads(result.stdout)
+    return document
+
+
+def test_what_two_entries_clear_together_is_told_of_the_whole_file(samples: Path, tmp_path: Path) -> None:
+    """Each of the two could be left out, so neither changes the level alone."""
+    path = policy(tmp_path, "tools:\n" + entry("read_*") + entry("*_file") + entry("get_config"))
+    document = checked(path, samples / "readonly.db")
+    assert [row.get("changes", []) == [] for row in document["entries"]] == [True, True, False]
+    assert any(change.startswith("read_file: ") for change in document["changes"])
+    assert any(change.endswith("inject -> dynamic") for change in document["changes"])
+    assert document["refused"] == []
+    text = " ".join(told("policy", "check", path, samples / "readonly.db"))
+    assert text.count("nothing alone: without it the same would count") == 2
+    assert "All entries together, beside strict" in text
+    assert "before the arrow without that entry" in text
+
+
+def test_a_trace_that_half_a_policy_leaves_refused_is_told(samples: Path, tmp_path: Path) -> None:
+    path = policy(tmp_path, "tools:\n" + entry("read_file"))
+    document = checked(path, samples / "readonly.db")
+    (refused,) = document["refused"]
+    assert refused.endswith("by get_config (unvouched, step 6)")
+    assert "still refused: trace" in "\n".join(told("policy", "check", path, samples / "readonly.db"))
+
+
+def test_without_evidence_nothing_is_said_of_the_whole_file(tmp_path: Path) -> None:
+    path = policy(tmp_path, "tools:\n" + entry("read_file"))
+    assert not {"changes", "refused"} & set(checked(path))
+    assert not any("together" in line or "nothing alone" in line for line in told("policy", "check", path))
+
+
+def test_a_file_that_changes_nothing_says_so(samples: Path, tmp_path: Path) -> None:
+    path = policy(tmp_path, "tools:\n" + entry("nobody_calls_this"))
+    text = "\n".join(told("policy", "check", path, samples / "readonly.db"))
+    assert "nothing: every class and level is the same" in text
+
+
+def test_an_audit_says_which_of_two_entries_counts(samples: Path, tmp_path: Path) -> None:
+    path = policy(tmp_path, "tools:\n" + entry("get_config") + entry("get_*").replace("stable", "volatile"))
+    lines = [line.strip() for line in told("audit", samples / "readonly.db", "--policy", path)]
+    at = lines.index("the policy says effect none, result stable: known (me)")
+    assert lines[at + 1 : at + 3] == [
+        "the policy says effect none, result volatile: known (me)",
+        "of these the worst counts: effect none, result volatile",
+    ]
+
+
+def test_two_entries_that_say_the_same_need_no_such_line(samples: Path, tmp_path: Path) -> None:
+    path = policy(tmp_path, "tools:\n" + entry("get_config") + entry("get_*"))
+    assert not any("the worst counts" in line for line in told("audit", samples / "readonly.db", "--policy", path))
+
+
+def test_an_empty_reason_is_named_where_it_stands(tmp_path: Path) -> None:
+    path = policy(tmp_path, "tools:\n" + entry("a").replace('"known"', '""'))
+    told_of = CliRunner().invoke(program, ["policy", "check", str(path)]).stderr
+    assert "policy.yaml:8:14: because is empty" in told_of

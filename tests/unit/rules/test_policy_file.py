@@ -118,8 +118,8 @@ def test_all_faults_of_a_policy_at_once(tmp_path: Path) -> None:
         "policy.yaml:4:5: a trust entry names one server or one pack",
         "policy.yaml:5:5: a trust entry names one server or one pack",
         "policy.yaml:7:5: the entry says nothing: give effect, result or scope",
-        "policy.yaml:8:5: because is empty",
-        "policy.yaml:8:5: not a JSON Pointer: 'mode'",
+        "policy.yaml:8:24: because is empty",
+        "policy.yaml:8:67: not a JSON Pointer: 'mode'",
     )
 
 
@@ -154,9 +154,11 @@ def test_the_faults_of_the_schema_and_all_others_at_once(tmp_path: Path) -> None
         load_policy(write(tmp_path, text), TODAY)
     assert [fault.split(": ")[0] for fault in caught.value.faults] == [
         "policy.yaml:4:5",
-        "policy.yaml:6:5",
+        "policy.yaml:6:24",
         "policy.yaml:6:43",
-        *["policy.yaml:7:5"] * 3,
+        "policy.yaml:7:5",
+        "policy.yaml:7:12",
+        "policy.yaml:7:54",
         "policy.yaml:8:11",
         "policy.yaml:8:14",
     ]
