@@ -42,10 +42,11 @@ from forensics.replay.executable import executable
 from forensics.replay.findings import findings_of
 from forensics.replay.log import Told, Turned
 from forensics.replay.own_values import own_ids
-from forensics.replay.plan import Mode, Plan
+from forensics.replay.plan import Code, Mode, Modifications, Override, Plan, Stub
 from forensics.replay.rerun import Rerun, World, replay
 from forensics.replay.running import in_cell
 from forensics.replay.script import script_of
+from forensics.replay.stand_ins import check_stand_ins
 from forensics.replay.trace_out import Ended, Of, trace_out
 from forensics.report.compose import Examined
 from forensics.report.redaction import redactor_of
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
 D = TypeVar("D")
 DONE, REFUSED, UNTOLD = 0, 1, 3
 _SHOWN = 80
+_HOW_CODE = "name it: Plan(agent=code_of('module:function', paths), paths=paths), see forensics.replay.code"
 _PORTS = frozenset({"model", "call", "output", "system", "user", "approval", "memory"})
 """The kinds of events that an agent of the user's tells through its ports."""
 _CALLS = frozenset({CALL})
@@ -226,8 +228,21 @@ def rerun(evidence: Where, options: Options | None = None, plan: Plan | None = N
 
 
 def plan_asked(plan: Plan | None) -> Plan:
-    """This plan, or the default one. Raises ConfigurationError for what is none."""
-    return Plan() if plan is None else expected(plan, "a plan", Plan)
+    """This plan, or the default one. Raises ConfigurationError for what is none, and for one with another thing in it
+    than it holds, such as a function where its code by name is due.
+    """
+    if plan is None:
+        return Plan()
+    expected(plan, "a plan", Plan, hint=_HOW_CODE if callable(plan) else "")
+    if plan.agent is not None:
+        expected(plan.agent, "the agent of a plan", Code, hint=_HOW_CODE)
+    for one in plan.overrides:
+        expected(one, "what stands in plan.overrides", Override)
+        expected(one.code, f"the code that stands in for {one_line(str(one.tool), _SHOWN)}", Code, hint=_HOW_CODE)
+    for stub in plan.stubs:
+        expected(stub, "what stands in plan.stubs", Stub)
+    expected(plan.modifications, "the modifications of a plan", Modifications)
+    return plan
 
 
 def prepare(evidence: Where, options: Options | None = None, plan: Plan | None = None) -> Prepared:
@@ -246,6 +261,8 @@ def prepare(evidence: Where, options: Options | None = None, plan: Plan | None =
         examined = Examined(source.name, source.sha256, source.size, _only(reading, trace.id))
     analysis = next(one for one in analyses if one.trace is trace)
     cleared = analysis.verdict.clear()
+    if cleared is not None:  # what is not cleared may hold calls that were not read
+        check_stand_ins(plan, trace)
     plan = _completed(plan, analysis, rules, policy)
     return Prepared(
         evidence=evidence,

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forensics.errors import ConfigurationError
+from forensics.replay.bound import bound_names
 from forensics.replay.imports import imports_of, source_of
+from forensics.replay.meant import meant
 from forensics.replay.plan import Code
 
 if TYPE_CHECKING:
@@ -51,5 +53,15 @@ def code_of(target: str, paths: Sequence[str]) -> Code:
     if source is None:
         named = ", ".join(paths)
         raise ConfigurationError(f"there is no module {matched[1]} in {named}", hint="--path FOLDER says where it lies")
+    _check_name(matched[1], matched[2].partition(".")[0], source, paths)
     own = hashlib.sha256(Path(source).read_bytes()).hexdigest()
     return Code(target, own, imports_of(matched[1], paths))
+
+
+def _check_name(module: str, name: str, source: str, paths: Sequence[str]) -> None:
+    """Raise ConfigurationError where the source of a module tells that it has no such name; a module within a package
+    is one of its names.
+    """
+    bound = bound_names(Path(source))
+    if bound is not None and name not in bound and source_of(f"{module}.{name}", paths) is None:
+        raise ConfigurationError(f"there is no {name} in the module {module}", hint=meant(name, bound))

@@ -90,7 +90,8 @@ def _unused(rerun: Rerun, recorded: Trace) -> Iterator[Finding]:
         yield _found("unused_recording", f"{_numbered(calls, 'recorded call')} never asked for", calls)
     if rerun.unused_turns and rerun.turns:
         steps = rerun.unused_turns
-        yield _found("unused_recording", f"{_numbered(steps, 'recorded answer')} of the model never asked for", steps)
+        asked = _numbered(steps, "recorded answer", " of the model")
+        yield _found("unused_recording", f"{asked} never asked for", steps)
 
 
 def _captured(rerun: Rerun) -> Iterator[Finding]:
@@ -104,9 +105,9 @@ def _captured(rerun: Rerun) -> Iterator[Finding]:
             yield _found("effect_captured", f"{len(names)} effects {what}, none reached the world: {listed}", (0,))
 
 
-def _numbered(steps: Sequence[int], what: str) -> str:
+def _numbered(steps: Sequence[int], what: str, of: str = "") -> str:
     listed = ", ".join(map(str, steps[:_NAMED])) + (", …" if len(steps) > _NAMED else "")
-    many = f"{what}s (steps {listed}) were" if len(steps) > 1 else f"{what} (step {listed}) was"
+    many = f"{what}s{of} (steps {listed}) were" if len(steps) > 1 else f"{what}{of} (step {listed}) was"
     return f"{len(steps)} {many}"
 
 

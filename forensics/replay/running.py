@@ -121,6 +121,8 @@ def _converse(talk: Talk, cell: Cell) -> None:
 
 def _cut_off(ending: Ending, isolation: Isolation) -> Stopped:
     """The end of an agent that did not answer any more."""
-    what = next((f": {one.kind}, {one.what or one.event}" for one in isolation.denied), "")
-    message = f"the agent ended before it answered ({ending.how}{what})"
+    what = next((f"{one.event}({one.what}), of the kind {one.kind}" for one in isolation.denied), "")
+    message = f"the agent ended before it answered ({ending.how}{': ' if what else ''}{what})"
+    if ending.how == "tripped" and what:
+        message = f"the first act outside the cell was denied, and ended the agent: {what}"
     return Stopped(code=_CODES.get(ending.how, "replay_fault"), message=message, hint=ending.what[-_TOLD:])

@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from forensics.core.sanitise import one_line
+from forensics.errors import ConfigurationError
+from forensics.replay.meant import meant
+from forensics.replay.plan import Mode
+
 if TYPE_CHECKING:
+    from forensics.core.trace import Trace
     from forensics.replay.plan import Plan
+
+_SHOWN = 60
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -27,6 +35,19 @@ class UsedUp(msgspec.Struct, frozen=True):
     """The list of values for the calls of a tool has come to its end."""
 
     given: int
+
+
+def check_stand_ins(plan: Plan, recorded: Trace) -> None:
+    """Raise ConfigurationError for a stand-in that can't be asked for: a rebuilt agent that is given recorded words
+    calls the recorded tools and no others. An agent of the user's, and a model that is asked, may call any.
+    """
+    if plan.agent is not None or plan.mode is not Mode.RECORDED:
+        return
+    called = {call.tool for call in recorded.calls}
+    for name in (*(one.tool for one in plan.stubs), *(one.tool for one in plan.overrides)):
+        if name not in called:
+            message = f"{one_line(name, _SHOWN)} has a stand-in, and the recorded run never calls a tool of that name"
+            raise ConfigurationError(message, hint=meant(name, called))
 
 
 class StandIns:

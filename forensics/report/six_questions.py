@@ -77,7 +77,14 @@ def _fixed(plan: Plan, done: Rerun | None) -> _Answer:
     }
     words = "the model's words" if not live else "not the model's words (it was asked)"
     results = "every result of a tool" if given == len(done.calls) else f"{given} of {len(done.calls)} results of tools"
-    return f"Fixed: {words}, and {results}.", facts
+    return f"Fixed: {words}, and {results}{_but_stand_ins(done)}.", facts
+
+
+def _but_stand_ins(done: Rerun) -> str:
+    """What of the results that were shown as recorded came from a stand-in all the same."""
+    tools = sorted({call.tool for call in done.calls if call.disposition == "normalised"})
+    named = one_line(", ".join(tools), 120)
+    return f", but for what stood in for {named}, whose ids are shown as the recorded ones" if tools else ""
 
 
 def _ran(plan: Plan, done: Rerun | None) -> _Answer:

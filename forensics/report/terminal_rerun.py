@@ -11,13 +11,14 @@ from forensics.report.terminal_inspect import inspection
 from forensics.report.terminal_page import Span, name, plural, short, value
 
 if TYPE_CHECKING:
-    from forensics.report.documents import ComparisonDocument
+    from forensics.report.documents import ComparisonDocument, DivergenceRow, ReasonRow
     from forensics.report.rerun_documents import RerunDocument, StopRow
     from forensics.report.terminal_page import Page
 
 _ROWS, _ROWS_VERBOSE = 40, 1_000
 _COLUMN = 14
 _STOOD_IN = frozenset({"overridden", "normalised"})
+_ABSENT = "absent"
 _STYLES = {"diverged": "refused", "not_comparable": "unknown"}
 _RESULTS = {
     "identical": "the rerun is the recorded run",
@@ -37,7 +38,7 @@ def rerun(page: Page, document: RerunDocument) -> None:
     if document.stopped is not None:
         _stop(page, document.stopped)
     if document.comparison is not None:
-        _parting(page, document.comparison)
+        _parting(page, document.comparison, stopped=document.stopped is not None)
     if page.detail >= 0:
         _calls(page, document)
         _questions(page, document)
@@ -46,19 +47,29 @@ def rerun(page: Page, document: RerunDocument) -> None:
 
 
 def _refused(page: Page, document: RerunDocument) -> None:
-    first = next(iter(document.verdict.reasons), None)
     page.line(Span("REFUSED", "refused"), f" no rerun of trace {name(document.trace)} under {document.verdict.policy}")
     page.field("policy", f"{document.policy.name}; level {document.verdict.level}")
     first_warning(page, document.policy)
-    for reason in document.verdict.reasons[:_ROWS]:
+    told = _told_by_inspection(page, document)
+    reasons = [reason for reason in document.verdict.reasons if reason not in told]
+    for reason in reasons[:_ROWS]:
         at = "" if reason.step is None else f"step {reason.step}: "
         page.field("because", f"{at}{reason.code}: {short(reason.message, 400)}")
-    page.more(len(document.verdict.reasons) - _ROWS)
-    if first is not None and document.verdict.advice:
+    page.more(len(reasons) - _ROWS)
+    if told:
+        page.field("because" if not reasons else "", f"of {plural(len(told), 'reason')} of the verdict, which follows")
+    if reasons and document.verdict.advice:
         page.field("to do", short(document.verdict.advice, 300))
     if page.detail >= 0 and document.inspection is not None:
         page.blank()
         inspection(page, document.inspection)
+
+
+def _told_by_inspection(page: Page, document: RerunDocument) -> list[ReasonRow]:
+    """The reasons that the verdict of the inspection says, which is shown but with -q."""
+    if page.detail < 0 or document.inspection is None:
+        return []
+    return [reason for trace in document.inspection.traces for reason in trace.verdict.reasons]
 
 
 def _result(page: Page, document: RerunDocument) -> None:
@@ -70,7 +81,7 @@ def _result(page: Page, document: RerunDocument) -> None:
         page.line(Span("FAILED", "refused"), f" the agent raised {short(document.agent_error, 200)}")
     else:
         words = result.replace("_", " ").upper()
-        page.line(Span(words, _STYLES.get(result, "cleared")), f" {_RESULTS[result]}")
+        page.line(Span(words, _STYLES.get(result, "cleared")), f" {_RESULTS[result]}{_with_stand_ins(document)}")
     agent = document.plan.agent or "the blueprint rebuilt from the trace"
     page.field("rerun", f"{document.mode}, {name(agent, 80)}, policy {name(document.policy.name)}")
     first_warning(page, document.policy)
@@ -81,12 +92,31 @@ def _result(page: Page, document: RerunDocument) -> None:
     page.field("", "rerun    ", Span(value(document.output.new, 200), "quote"))
     page.field("isolation", _isolation(document))
     if not document.reproduction:
-        page.field("note", "this is not a reproduction: something of it does not come from the record")
+        page.field("note", f"this is not a reproduction: {_not_of_the_record(document)}")
+
+
+def _with_stand_ins(document: RerunDocument) -> str:
+    """What a rerun had in place of tools, said in one breath with what it came to."""
+    tools = sorted(document.plan.stand_ins)
+    return f", with what stood in for {short(', '.join(tools), 120)}" if tools else ""
+
+
+def _not_of_the_record(document: RerunDocument) -> str:
+    """What of a rerun does not come from the record, and what became of the ids that it made."""
+    if document.stopped is not None:
+        return "it did not come to its end"
+    tools = sorted({row.tool for row in document.calls if row.disposition in _STOOD_IN})
+    if not tools:
+        return "something of it does not come from the record"
+    mapped = any(row.renamed for row in document.calls)
+    back = "; the ids in it are shown as the recorded ones" if mapped else ""
+    return f"what stood in for {short(', '.join(tools), 120)} does not come from the record{back}"
 
 
 def _isolation(document: RerunDocument) -> str:
     reached = document.isolation
-    told = f"{reached.level}: {len(reached.denied)} denied, {len(reached.captured) + reached.more} captured"
+    captured = len(reached.captured) + reached.more
+    told = f"{reached.level}: {plural(len(reached.denied), 'act')} denied, {plural(captured, 'change')} captured"
     return told + (f" ({short(reached.missing[0], 120)})" if reached.missing else "")
 
 
@@ -109,7 +139,7 @@ def _told(text: str | None) -> str:
     return "(nothing)" if text is None else short(text, 200)
 
 
-def _parting(page: Page, compared: ComparisonDocument) -> None:
+def _parting(page: Page, compared: ComparisonDocument, *, stopped: bool) -> None:
     row = compared.first_divergence
     if row is None:
         return
@@ -118,8 +148,17 @@ def _parting(page: Page, compared: ComparisonDocument) -> None:
     if row.pointer:
         page.field("at", short(row.pointer, 200))
     page.field("recorded", Span(_told(row.left), "quote"))
-    page.field("rerun", Span(_told(row.right), "quote"))
+    page.field("rerun", *_of_rerun(row, stopped=stopped))
     page.field("cause", f"{row.cause}: {CAUSES[row.cause]}")
+
+
+def _of_rerun(row: DivergenceRow, *, stopped: bool) -> tuple[str | Span, ...]:
+    """The side of the rerun. A call without an outcome there was not made, since the cell answers each that is; where
+    the rerun stopped, it may be the one at which it did.
+    """
+    if row.kind == "outcome" and (row.right or "").startswith(_ABSENT):
+        return ("the rerun stopped before it was answered" if stopped else "the call was not made",)
+    return (Span(_told(row.right), "quote"),)
 
 
 def _calls(page: Page, document: RerunDocument) -> None:

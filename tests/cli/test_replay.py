@@ -310,3 +310,61 @@ def test_what_was_run_and_returned_something_else_stops_the_rerun(code: Path) ->
     exit_code, document = in_cell(code, *tools, policy=code.parent / "policy.yaml")
     assert (exit_code, document["stopped"]["code"]) == (1, "result_mismatch")
     assert "recorded 0.31, returned 0.99" in document["stopped"]["message"]
+
+
+# what is printed, one thing beside the other -------------------------------------------------------------------------
+
+
+def printed(code: Path, *options: object, policy: str = "inject") -> str:
+    """What a rerun of the pager prints, its lines joined."""
+    place = Path(__file__).resolve().parents[2] / "samples" / "pager.db"
+    ended = replay(place, "--policy", policy, "--path", code, *options)
+    if ended.exit_code == 3 and not ended.stdout:
+        pytest.skip(f"this machine builds no wall: {ended.stderr}")
+    return " ".join((ended.stdout or ended.stderr).split())
+
+
+def test_a_name_that_is_not_there_is_a_wrong_use_and_its_neighbour_is_named(code: Path, samples: Path) -> None:
+    def wrong(*options: object) -> str:
+        ended = replay(samples / "pager.db", "--policy", "inject", "--path", code, *options)
+        assert (ended.exit_code, ended.stdout) == (2, "")
+        return ended.stderr
+
+    assert "did you mean pager.trigger?" in wrong("--stub", 'pager.triger={"id": 1}')
+    assert "did you mean page?" in wrong("--tool", "pager.trigger=mine:pag")
+    assert "there is no nosuch in the module mine" in wrong("--agent", "mine:nosuch")
+
+
+def test_a_rerun_with_a_stand_in_says_so_wherever_it_says_what_it_is(code: Path) -> None:
+    text = printed(code, "--stub", 'pager.trigger={"status": "paged", "id": "pg_1111"}')
+    assert "IDENTICAL the rerun is the recorded run, with what stood in for pager.trigger rerun" in text
+    assert "not a reproduction: what stood in for pager.trigger does not come from the record; the ids in it" in text
+    assert "every result of a tool, but for what stood in for pager.trigger, whose ids are shown as" in text
+    assert "stood in" not in printed(code)
+
+
+def test_a_call_that_the_agent_did_not_make_is_said_to_be_that(code: Path) -> None:
+    (code / "mine.py").write_text("def run(ports):\n    ports.model.ask()\n    ports.model.ask()\n", encoding="utf-8")
+    text = printed(code, "--agent", "mine:run")
+    assert "rerun the call was not made cause" in text
+    assert "2 recorded answers of the model (steps 8, 11) were never asked for" in text
+
+
+def test_an_act_that_was_denied_is_told_as_a_call(code: Path) -> None:
+    dials = "import socket\ndef dials(service, severity):\n    socket.create_connection(('10.1.1.1', 80))\n"
+    (code / "mine.py").write_text(dials, encoding="utf-8")
+    text = printed(code, "--tool", "pager.trigger=mine:dials")
+    assert "wall: 1 act denied, 0 changes captured" in text
+    assert "the first act outside the cell was denied, and ended the agent: socket.getaddrinfo('10.1.1.1', 80," in text
+    assert "this is not a reproduction: it did not come to its end" in text
+    assert "rerun the rerun stopped before it was answered" in text
+
+
+def test_a_refusal_gives_its_reasons_once(code: Path) -> None:
+    text = printed(code, policy="strict")
+    assert text.count("nobody vouched for it") == 1
+    assert text.count("Use static inspection") == 1
+    assert "because of 3 reasons of the verdict, which follows" in text
+    quiet = printed(code, "-q", policy="strict")
+    assert quiet.count("nobody vouched for it") == 1
+    assert quiet.count("Use static inspection") == 1

@@ -83,7 +83,7 @@ def test_nothing_is_run(tmp_path: Path) -> None:
 
 
 def test_the_plan_is_bound_to_what_is_imported(tmp_path: Path) -> None:
-    write(tmp_path, agent="import words\nimport gone\n", words="a = 1\n")
+    write(tmp_path, agent="import words\nimport gone\nrun = 1\n", words="a = 1\n")
     paths = (str(tmp_path),)
     plan = Plan(agent=code_of("agent:run", paths), paths=paths)
     check_code(plan)
@@ -94,7 +94,7 @@ def test_the_plan_is_bound_to_what_is_imported(tmp_path: Path) -> None:
     tool = msgspec.structs.replace(
         plan, agent=None, overrides=(Override("pager.trigger", code_of("agent:run", paths)),)
     )
-    write(tmp_path, agent="import words\n")
+    write(tmp_path, agent="import words\nrun = 1\n")
     with pytest.raises(StaleClearanceError, match="the source of agent:run changed"):
         check_code(tool)
 

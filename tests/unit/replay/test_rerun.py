@@ -13,6 +13,7 @@ import pytest
 from forensics.api import Options
 from forensics.api_replay import prepare, replay_exit_code
 from forensics.errors import (
+    ConfigurationError,
     ForensicsError,
     InjectionMissError,
     NonReplayableTraceError,
@@ -23,7 +24,7 @@ from forensics.errors import (
     StaleClearanceError,
 )
 from forensics.replay.inline import here
-from forensics.replay.plan import Code, Modifications, Plan, Stub
+from forensics.replay.plan import Code, Mode, Modifications, Override, Plan, Stub
 from forensics.replay.ports import ModelRequest
 from forensics.replay.recorded_answers import RecordedAnswers
 from forensics.replay.script import RecordedTurn, Script
@@ -200,6 +201,47 @@ def test_a_stand_in_of_a_tool_that_is_never_called_is_told(rerun: Callable[..., 
     said = [one for one in document.findings if one.code == "modification_without_effect"]
     assert ["pager.triger has a stand-in" in one.message for one in said] == [True]
     assert [one.steps for one in said] == [[0]]
+
+
+def test_a_stand_in_that_a_rebuilt_agent_cannot_ask_for_is_a_wrong_use(samples: Path) -> None:
+    def asked(policy: str = "inject", **told: Any) -> str:
+        try:
+            prepare(samples / "pager.db", Options(policy=policy), Plan(**told))
+        except ConfigurationError as error:
+            return f"{error.message}: {error.hint}"
+        return ""
+
+    unknown = (Stub("zzz", (1,)),)
+    why = "has a stand-in, and the recorded run never calls a tool of that name: "
+    assert asked(stubs=(Stub("pager.triger", (1,)),)) == f"pager.triger {why}did you mean pager.trigger?"
+    assert asked(overrides=(Override("zzz", HANDED_IN),)).startswith(f"zzz {why}there is incident.annotate, ")
+    assert asked(stubs=(Stub("pager.trigger", (1,)),)) == ""
+    assert asked(stubs=unknown, mode=Mode.LIVE, endpoint="https://localhost/v1") == ""
+    assert asked(stubs=unknown, agent=HANDED_IN) == ""
+    assert asked("strict", stubs=unknown) == "", "what is refused may hold calls that were not read"
+
+
+@pytest.mark.parametrize(
+    ("plan", "why"),
+    [
+        (agents.oncall, "a plan must be Plan, and is of type function"),
+        ({"agent": agents.oncall}, "the agent of a plan must be Code, and is of type function"),
+        ({"agent": "oncall:run"}, "the agent of a plan must be Code, and is of type str"),
+        (
+            {"overrides": (Override("search", print),)},  # type: ignore[arg-type]  # that is the point
+            "the code that stands in for search must be Code, and is of type builtin_function_or_method",
+        ),
+        ({"overrides": ("search",)}, "what stands in plan.overrides must be Override, and is of type str"),
+        ({"stubs": ({"search": 1},)}, "what stands in plan.stubs must be Stub, and is of type dict"),
+        ({"modifications": {"prompt": "x"}}, "the modifications of a plan must be Modifications, and is of type dict"),
+    ],
+)
+def test_another_thing_than_a_plan_holds_is_told(plan: Any, why: str, samples: Path) -> None:
+    asked = Plan(**plan) if isinstance(plan, dict) else plan
+    with pytest.raises(ConfigurationError) as told:
+        prepare(samples / "pager.db", Options(policy="inject"), asked)
+    assert told.value.message == why
+    assert ("code_of" in told.value.hint) is ("must be Code" in why or "function" in why)
 
 
 def test_a_model_that_is_asked_once_more_stops(rerun: Callable[..., Replayed]) -> None:
