@@ -51,7 +51,7 @@ def _refused(page: Page, document: RerunDocument) -> None:
     page.field("policy", f"{document.policy.name}; level {document.verdict.level}")
     first_warning(page, document.policy)
     told = _told_by_inspection(page, document)
-    reasons = [reason for reason in document.verdict.reasons if reason not in told]
+    reasons = [row for row in document.verdict.reasons if _told_of(row) not in told]
     for reason in reasons[:_ROWS]:
         at = "" if reason.step is None else f"step {reason.step}: "
         page.field("because", f"{at}{reason.code}: {short(reason.message, 400)}")
@@ -65,11 +65,15 @@ def _refused(page: Page, document: RerunDocument) -> None:
         inspection(page, document.inspection)
 
 
-def _told_by_inspection(page: Page, document: RerunDocument) -> list[ReasonRow]:
+def _told_by_inspection(page: Page, document: RerunDocument) -> set[tuple[str, int | None, str]]:
     """The reasons that the verdict of the inspection says, which is shown but with -q."""
     if page.detail < 0 or document.inspection is None:
-        return []
-    return [reason for trace in document.inspection.traces for reason in trace.verdict.reasons]
+        return set()
+    return {_told_of(row) for trace in document.inspection.traces for row in trace.verdict.reasons}
+
+
+def _told_of(row: ReasonRow) -> tuple[str, int | None, str]:
+    return row.code, row.step, row.message
 
 
 def _result(page: Page, document: RerunDocument) -> None:
