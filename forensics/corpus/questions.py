@@ -101,7 +101,7 @@ ORDER BY rank DESC, findings DESC, code""",
         "touched-twice",
         "Which runs may have touched the world twice?",
         """\
-SELECT file, trace, code, message
+SELECT file, trace, steps, code, message
 FROM findings
 WHERE code IN ('duplicate_side_effect', 'possible_duplicate_side_effect', 'unknown_outcome', 'idempotency_key_changed')
 ORDER BY rank DESC, file, trace, code""",

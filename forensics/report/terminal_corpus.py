@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from forensics.report.terminal_page import Page
 
 _ROWS, _ROWS_VERBOSE = 15, 200
+_HANG = " " * 22  # of what is left of a long name: below its class
 
 
 def corpus(page: Page, document: CorpusDocument) -> None:
@@ -39,6 +40,8 @@ def corpus(page: Page, document: CorpusDocument) -> None:
     _tools(page, document.tools, most)
     _findings(page, document, most)
     _tallies(page, "Files that could not be read", document.errors, "file", most)
+    if document.errors:
+        page.line(Span("which, and why: forensics query RESULTS --question unread", "dim"), first="  ")
     page.field("rows", ", ".join([*document.rows, *document.found]))
 
 
@@ -59,7 +62,8 @@ def _tools(page: Page, rows: Sequence[CorpusToolRow], most: int) -> None:
     page.row(f"{'class':<16}  tool", first=f"  {'refused':>8}{'calls':>8}  ")
     for row in rows[:most]:
         of = f" of {name(row.server)}" if row.server else ""
-        page.row(f"{row.class_:<16}  {name(row.name)}{of} ({row.rests_on})", first=_number(row.refused, row.calls))
+        told = f"{row.class_:<16}  {name(row.name)}{of} ({row.rests_on})"
+        page.line(told, first=_number(row.refused, row.calls), rest=_HANG)
     page.more(len(rows) - most)
 
 

@@ -57,3 +57,20 @@ def test_the_numbers_of_tools_stand_below_their_names(forensics: Run, samples: P
     assert named.split() == ["refused", "calls", "class", "tool"]
     assert (row[:10].strip().isdigit(), row[10:18].strip().isdigit()) == (True, True)
     assert [named.index(word) + len(word) for word in ("refused", "calls")] == [10, 18]
+
+
+def test_the_name_of_a_tool_is_shown_whole_and_what_was_not_read_can_be_asked_for(
+    forensics: Run, tmp_path: Path
+) -> None:
+    tool = "mcp__a_server_with_a_long_name__a_tool_with_a_long_one"
+    traces = tmp_path / "traces"
+    traces.mkdir()
+    (traces / "run.jsonl").write_text(
+        '{"type": "user", "text": "go"}\n{"type": "tool_call", "id": "c", "name": "' + tool + '", "args": {}}\n'
+        '{"type": "tool_result", "call_id": "c", "result": "ok"}\n'
+    )
+    (traces / "no.json").write_text("hello")
+    told = forensics("audit", traces, "--into", tmp_path / "out").stdout.decode()
+    assert tool in told
+    assert all(len(line) <= 80 for line in told.splitlines())
+    assert "forensics query RESULTS --question unread" in told

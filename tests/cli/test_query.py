@@ -111,6 +111,21 @@ class TestWithDuckDB:
         told = query(results, "SELECT 1 AS a, 2 AS a, 3 AS b", "--format", "jsonl").stdout
         assert json.loads(told) == {"a_1": 1, "a_2": 2, "b": 3}
 
+    def test_what_has_no_room_in_the_table_follows_its_row_whole(self, results: Path) -> None:
+        asked = f"SELECT 7 AS n, '{'word ' * 30}end' AS why, NULL AS none, 'x' AS last"
+        told = query(results, asked).stdout
+        assert "…" not in told
+        assert " ".join(told.split()) == f"n 7 why {'word ' * 30}end last x 1 row"
+        assert all(len(line) <= 80 for line in told.splitlines())
+        alone = query(results, f"SELECT '{'word ' * 30}end' AS why").stdout
+        assert " ".join(alone.split()) == f"why {'word ' * 30}end 1 row"
+        assert alone.startswith("  why ")
+
+    def test_a_ready_question_shows_its_last_column(self, results: Path) -> None:
+        told = query(results, "--question", "refusing-tools").stdout
+        assert "reasons [" in told
+        assert "…" not in told
+
     def test_a_long_answer_is_cut_in_text_and_whole_elsewhere(self, results: Path) -> None:
         asked = "SELECT n FROM range(1000) r(n)"
         told = query(results, asked).stdout
