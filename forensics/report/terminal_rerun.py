@@ -49,7 +49,8 @@ def rerun(page: Page, document: RerunDocument) -> None:
 def _refused(page: Page, document: RerunDocument) -> None:
     page.line(Span("REFUSED", "refused"), f" no rerun of trace {name(document.trace)} under {document.verdict.policy}")
     page.field("policy", f"{document.policy.name}; level {document.verdict.level}")
-    first_warning(page, document.policy)
+    if page.detail < 0:  # else the inspection says it
+        first_warning(page, document.policy)
     told = _told_by_inspection(page, document)
     reasons = [row for row in document.verdict.reasons if _told_of(row) not in told]
     for reason in reasons[:_ROWS]:

@@ -241,6 +241,14 @@ tools:
     by: the on-call lead
 execute: [query_metrics, pager.trigger]
 """
+WIDE = """\
+schema: forensics/policy/v1
+name: wide
+extends: strict
+tools:
+  - {tool: "*", effect: none, because: All of them., by: nobody}
+  - {tool: pager.trigger, effect: irreversible, because: It pages., by: nobody}
+"""
 
 
 @pytest.fixture
@@ -368,3 +376,11 @@ def test_a_refusal_gives_its_reasons_once(code: Path) -> None:
     quiet = printed(code, "-q", policy="strict")
     assert quiet.count("nobody vouched for it") == 1
     assert quiet.count("Use static inspection") == 1
+
+
+def test_a_refusal_warns_of_its_policy_at_its_head_with_q_and_else_at_the_verdict(code: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "wide.yaml"
+    policy.write_text(WIDE, encoding="utf-8")
+    head, verdict = printed(code, policy=str(policy)).split("of 1 reason of the verdict")
+    assert ("vouches for every tool" in head, "vouches for every tool" in verdict) == (False, True)
+    assert printed(code, "-q", policy=str(policy)).count("vouches for every tool") == 1
