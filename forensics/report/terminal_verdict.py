@@ -32,6 +32,11 @@ _CLEARED = {
     "dynamic": "Running its tools again adds no effect, as far as the evidence and the policy tell.",
     "inject": "A rerun may take every result from the record. It must not run the tools.",
 }
+_REFUSED = {
+    "dynamic": "dynamic: strict itself clears it",
+    "inject": "inject: a rerun may take results from the record, and run no tool",
+    "static": "static: no rerun is safe; what is recorded can be read",
+}
 _ROLES = {"model_output": "model output", "final_answer": "final answer", "branch": "shown to model"}
 _FLOWS = 3
 _LOOKED_UP = 256  # calls; more are found by one look at all of them
@@ -47,7 +52,10 @@ def verdict(page: Page, document: Head, trace: TraceRow) -> None:
     if row.cleared:
         todo = _CLEARED.get(row.level, "")
     else:
-        _deciding(page, trace, deciding(trace))
+        reason = deciding(trace)
+        _deciding(page, trace, reason)
+        _alone(page, document, trace, reason)
+        page.field("level", _REFUSED[row.level])
         todo = short(row.advice, 400)
     first_warning(page, document.policy)
     page.field("to do", todo)
@@ -59,6 +67,15 @@ def verdict(page: Page, document: Head, trace: TraceRow) -> None:
         more = f" and {len(trace.also_in) - _FLOWS} more" if len(trace.also_in) > _FLOWS else ""
         page.field("also in", f"{told}{more}: what they tell was compared")
     page.field("read", _how_much(trace, document.evidence[trace.evidence].coverage or ""))
+
+
+def _alone(page: Page, document: Head, trace: TraceRow, reason: ReasonRow) -> None:
+    """Which step of its own file the deciding one is: an audit numbers the steps over all of its files."""
+    before = min(other.first_step for other in document.traces if other.evidence == trace.evidence)
+    if before and reason.step is not None:
+        own = reason.step - before
+        file = name(document.evidence[trace.evidence].name, _FILE)
+        page.field("in its file", f"step {own} of {file}, {before} less than here: forensics inspect FILE --step {own}")
 
 
 def _how_much(trace: TraceRow, coverage: str) -> str:

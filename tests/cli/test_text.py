@@ -65,6 +65,24 @@ def test_the_verdict_comes_first_and_the_sections_follow_in_order(samples: Path)
     assert titles == ["What took effect", "Tools", "Handles", "Findings", "Reasons", "Evidence", "Steps", "Tuples"]
 
 
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+def test_the_level_is_explained_beside_a_refusal(sample: Path) -> None:
+    said = text("audit", sample)
+    refused = [level for level in ("inject", "static") if f"REFUSED under strict, level {level}" in said]
+    assert all(f"  level       {level}: " in said for level in refused)
+    assert refused or "CLEARED" in said
+
+
+def test_a_step_of_several_files_is_told_as_that_of_its_own_file(samples: Path) -> None:
+    files = samples / "pager.json", samples / "pager.db"
+    said = " ".join(text("audit", *files).split())
+    assert said.count("in its file") == 1
+    assert "step 6 of pager.db, 12 less than here: forensics inspect FILE --step 6" in said
+    assert "decided by step 18, pager.trigger" in said
+    assert "pager.trigger" in text("inspect", files[1], "--step", "6")
+    assert "in its file" not in text("audit", files[1])
+
+
 def test_the_way_of_the_handle_is_told(samples: Path) -> None:
     said = " ".join(text("audit", samples / "pager.chat.json").split())
     assert (
