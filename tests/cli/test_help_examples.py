@@ -48,7 +48,7 @@ _FILES = {
     "requests.jsonl": json.dumps(_CALL) + "\n",
     "requests.json": json.dumps([{"method": "GET", "uri": "http://x/", "headers": {}, "body": ""}]),
     "question.sql": "SELECT 1",
-    "stand_ins.py": "def search(**asked):\n    return asked\n",
+    "fakes.py": "def page(**asked):\n    return asked\n",
     "agents/oncall.py": "def run(ports):\n    return ports.model.ask().text\n",
 }
 ELSEWHERE = {  # what is not tried here, by what an example holds, and why

@@ -16,9 +16,9 @@ _EPILOG = """\b
 Examples:
   forensics replay local.db --policy inject
   forensics replay trace.json --policy inject --agent agents.oncall:run
-  forensics replay local.db --policy inject --stub 'mail.send={"id": "m_1"}'
+  forensics replay local.db --policy inject --stub 'pager.trigger={"id":7}'
   forensics replay local.db --policy inject --trace-out out/rerun.jsonl
-  forensics replay local.db --policy inject --tool 'search=stand_ins:search'
+  forensics replay local.db --policy inject --tool 'pager.trigger=fakes:page'
   forensics replay local.db --policy inject --mode live --fork 5
       --set-prompt 'Never page twice.' --endpoint https://HOST/v1
 
