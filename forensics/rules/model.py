@@ -77,7 +77,7 @@ class Condition(_Strict, frozen=True, rename={"not_": "not", "in_": "in"}):
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
     verbs: tuple[str, ...] = ()
-    unseen: Literal[True] | None = None
+    unseen: bool | None = None
 
 
 class RuleTest(_Strict, frozen=True):

@@ -152,7 +152,7 @@ tests = st.fixed_dictionaries(
         "equals": some,
         "in_": st.lists(scalars, max_size=3).map(tuple),
         "matches": st.sampled_from(["(?s).*a.*", "[a-z]+", "(?i)select .*", "get_.*|x"]),
-        "unseen": st.sampled_from([True, None]),
+        "unseen": st.booleans(),
         "words": st.lists(st.sampled_from(["get", "page", "a", "read"]), max_size=2).map(tuple),
         "verbs": st.lists(st.sampled_from(["get", "delete", "create"]), max_size=2).map(tuple),
         "phrases": st.lists(st.sampled_from(["the page", "x", "from b"]), max_size=2).map(tuple),
