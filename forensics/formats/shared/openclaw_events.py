@@ -309,7 +309,7 @@ def _call_key(session: str, tool: str, arguments: Payload | None) -> bytes:
 
 def _key_of(message: Message) -> bytes:
     """What a message says, without the ids of its calls."""
-    parts = [message.role.encode(), b"" if message.text is None else bytes(message.text)]
+    parts = [message.role.encode("utf-8", "surrogatepass"), b"" if message.text is None else bytes(message.text)]
     for part in (*message.calls, *message.results):
-        parts.extend((part.tool.encode("utf-8", "replace"), b"" if part.payload is None else bytes(part.payload)))
+        parts.extend((part.tool.encode("utf-8", "surrogatepass"), b"" if part.payload is None else bytes(part.payload)))
     return b"\0".join(parts)

@@ -164,6 +164,13 @@ def test_what_may_hide_a_call_is_a_gap(tmp_path: Path, odd: list[Fields]) -> Non
     assert any(gap.hides for gap in read(tmp_path, begins(), ends(USER, DONE), *odd).gaps)
 
 
+@pytest.mark.parametrize("name", ["user", "assistant", "page"])
+def test_half_a_surrogate_in_a_name_is_read(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "odd.jsonl"
+    path.write_text(SAMPLE.read_text("utf-8").replace(f'"{name}"', f'"{name}\\ud800"'), "utf-8")
+    assert read_evidence(path).traces
+
+
 def test_the_real_events(cases: Path) -> None:
     """The calls are those of the messages; the events between them were taken out, which is said."""
     (path,) = (cases / "traces" / "openclaw-telemetry").glob("*.jsonl")
