@@ -415,8 +415,8 @@ class TraceBuilder(ExecutionBuilder):
         """A result that only a span recorded, and that an exporter cut: what the agent was given is not known. (What a
         prompt shows is what the model was given, cut or not.)
         """
-        told = call.returned.payload if call.returned is not None else None
-        if told is None or (call.shown is not None and call.shown.payload is not None) or not says_it_was_cut(told):
+        told = _only_recorded(call)
+        if told is None or not says_it_was_cut(told):
             return
         message = f"the only record of the result of {one_line(call.tool, 60)} says that it was cut"
         self.note(finding("truncated_payload", message, steps=(call.step,)))
@@ -424,12 +424,16 @@ class TraceBuilder(ExecutionBuilder):
 
     def _unsaid_result(self, call: Call) -> None:
         """A result that only a span recorded, as the name of an object: what was in it is not in the evidence."""
-        told = call.returned.payload if call.returned is not None else None
-        if told is None or call.outcome is not Outcome.RECORDED or (call.shown is not None and call.shown.payload):
-            return
-        absence = object_named(told)
+        told = _only_recorded(call)
+        absence = None if told is None or call.outcome is not Outcome.RECORDED else object_named(told)
         if absence is not None:
             call.outcome, call.absence = Outcome.ABSENT, absence
+
+
+def _only_recorded(call: Call) -> Payload | None:
+    """What a call returned, where a span says it and no prompt shows it."""
+    shown = call.shown.payload if call.shown is not None else None
+    return call.returned.payload if call.returned is not None and shown is None else None
 
 
 def _spot_of(message: Message, record: Spot) -> Spot:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -153,7 +154,7 @@ class EvidenceBuilder:
         self.counts.branches = self.counts.branches or len(traces)
         concern = _by_trace(self._gaps)
         for trace in traces:
-            trace.gaps = tuple(gap for _, gap in sorted([*concern[None], *concern[trace.id]], key=_first))
+            trace.gaps = tuple(gap for _, gap in sorted([*concern[None], *concern[trace.id]], key=itemgetter(0)))
             trace.evidence_sha256 = self.evidence.sha256
             trace.records_calls = self.records_calls
         self._several(traces)
@@ -176,7 +177,3 @@ def _by_trace(gaps: Sequence[Gap]) -> defaultdict[str | None, list[tuple[int, Ga
     for number, gap in enumerate(gaps):
         found[gap.trace].append((number, gap))
     return found
-
-
-def _first(numbered: tuple[int, Gap]) -> int:
-    return numbered[0]

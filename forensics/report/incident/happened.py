@@ -99,12 +99,10 @@ def _unread(material: Material) -> Iterator[Statement]:
     """What is missing of the runs or was not read, so that the story may lack acts."""
     gaps = [gap for analysis in material.analyses for gap in analysis.trace.gaps if gap.hides]
     if gaps:
-        first, more = (
-            short(gaps[0].message, _QUOTE),
-            f" (and {plural(len(gaps) - 1, 'more gap')})" if len(gaps) > 1 else "",
-        )
+        first, where = short(gaps[0].message, _QUOTE), place(gaps[0].locator)
+        more = f" (and {plural(len(gaps) - 1, 'more gap')})" if len(gaps) > 1 else ""
         text = f"Not all of it is here, and what is missing may have acted: {first}{more}."
-        yield recorded(text, locators=[at for at in [place(gaps[0].locator)] if at is not None])
+        yield recorded(text, locators=[] if where is None else [where])
 
 
 def _asked(material: Material) -> Iterator[Statement]:
