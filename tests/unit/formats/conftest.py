@@ -41,6 +41,35 @@ def read_evidence(path: Path, format_name: str | None = None) -> Reading:
         return build.finish()
 
 
+def read_value(folder: Path, content: Any) -> Reading:
+    """Read a document that a test wrote as a plain value."""
+    path = folder / "evidence.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return read_evidence(path)
+
+
+def read_records(folder: Path, *records: Any) -> Reading:
+    """Read lines that a test wrote as plain values."""
+    path = folder / "evidence.jsonl"
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in records), encoding="utf-8")
+    return read_evidence(path)
+
+
+def hiding(reading: Reading) -> list[str]:
+    """What may hide calls, in the words of its gaps."""
+    return [gap.message for gap in reading.gaps if gap.hides]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[Any], Reading]:
+    return lambda content: read_value(tmp_path, content)
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Callable[[list[dict[str, Any]]], Reading]:
+    return lambda records: read_records(tmp_path, *records)
+
+
 @pytest.fixture
 def read() -> Callable[..., Reading]:
     return read_evidence

@@ -12,10 +12,9 @@ from forensics import examine
 from forensics.core.jsonvalue import text_of, value_of
 from forensics.core.trace import StepKind
 from forensics.errors import EvidenceError
-from tests.unit.formats.conftest import outcomes, read_evidence
+from tests.unit.formats.conftest import hiding, outcomes, read_evidence, read_value
 
 if TYPE_CHECKING:
-    from forensics.core.reading import Reading
     from forensics.core.trace import Trace
 
 Fields = dict[str, Any]
@@ -23,12 +22,6 @@ SAMPLE = Path(__file__).resolve().parents[2] / "contract" / "samples" / "google-
 SET: Fields = json.loads(SAMPLE.read_text(encoding="utf-8"))
 INVOCATION: Fields = SET["eval_cases"][0]["conversation"][0]
 BETWEEN: Fields = INVOCATION["intermediate_data"]
-
-
-def write(tmp_path: Path, content: Any) -> Reading:
-    path = tmp_path / "oncall.evalset.json"
-    path.write_text(json.dumps(content), encoding="utf-8")
-    return read_evidence(path)
 
 
 def a_set(between: Any, **members: Any) -> Fields:
@@ -60,10 +53,6 @@ def words(trace: Trace) -> list[tuple[str, str]]:
     return [(StepKind(trace.kind[row]).label, text_of(raw)) for row, raw in told if raw is not None]
 
 
-def hiding(reading: Reading) -> list[str]:
-    return [gap.message for gap in reading.gaps if gap.hides]
-
-
 ASKED = [("0.0", "roster", {"person": "Ida"}, "recorded"), ("1.0", "pager_trigger", {"page_id": "pg_8812"}, "recorded")]
 SAID = [("user", "page whoever is on call"), ("model", "one moment"), ("model", "Paged Ida: pg_8812.")]
 
@@ -90,7 +79,7 @@ def test_what_is_expected_is_never_cleared(tmp_path: Path) -> None:
 
 
 def test_camel_case_tells_the_same(tmp_path: Path) -> None:
-    reading = write(tmp_path, camel(SET))
+    reading = read_value(tmp_path, camel(SET))
     assert outcomes(reading) == ASKED
     assert words(reading.traces[0]) == SAID
     (gap,) = reading.gaps
@@ -99,7 +88,7 @@ def test_camel_case_tells_the_same(tmp_path: Path) -> None:
 
 
 def test_calls_of_which_no_result_is_kept_are_not_answered(tmp_path: Path) -> None:
-    reading = write(tmp_path, a_set({"tool_uses": BETWEEN["tool_uses"]}))
+    reading = read_value(tmp_path, a_set({"tool_uses": BETWEEN["tool_uses"]}))
     assert [(one[1], one[3]) for one in outcomes(reading)] == [("roster", "absent"), ("pager_trigger", "absent")]
 
 
@@ -110,12 +99,12 @@ def test_results_without_ids_are_joined_by_name_in_their_order(tmp_path: Path) -
         {"name": "roll", "args": {"sides": 8}},
     ]
     responses = [{"name": "roll", "response": {"value": value}} for value in (3, 7)]
-    reading = write(tmp_path, a_set({"tool_uses": uses, "tool_responses": responses}))
+    reading = read_value(tmp_path, a_set({"tool_uses": uses, "tool_responses": responses}))
     assert [one[2] for one in outcomes(reading)] == [{"value": 3}, None, {"value": 7}]
 
 
 def test_a_result_of_no_call_is_not_lost(tmp_path: Path) -> None:
-    reading = write(tmp_path, a_set({"tool_uses": [], "tool_responses": BETWEEN["tool_responses"][:1]}))
+    reading = read_value(tmp_path, a_set({"tool_uses": [], "tool_responses": BETWEEN["tool_responses"][:1]}))
     assert reading.counts.orphan_results == ["u1"]
 
 
@@ -126,7 +115,7 @@ def test_events_of_an_invocation(tmp_path: Path) -> None:
     events = [part("oncall", "model", function_call=one) for one in BETWEEN["tool_uses"]]
     shown = [part("oncall", "user", function_response=one) for one in BETWEEN["tool_responses"]]
     between = {"invocation_events": [events[0], shown[0], events[1], shown[1]]}
-    reading = write(tmp_path, a_set(between))
+    reading = read_value(tmp_path, a_set(between))
     assert outcomes(reading) == ASKED
     assert {call.agent for call in reading.traces[0].calls} == {"oncall"}
 
@@ -134,7 +123,7 @@ def test_events_of_an_invocation(tmp_path: Path) -> None:
 def test_what_the_agents_were_given(tmp_path: Path) -> None:
     declared = [{"function_declarations": [{"name": "roster", "description": "Who is on call"}]}]
     details = {"oncall": {"name": "oncall", "instructions": "Page them.", "tool_declarations": declared}}
-    (trace,) = write(tmp_path, a_set(BETWEEN, app_details={"agent_details": details})).traces
+    (trace,) = read_value(tmp_path, a_set(BETWEEN, app_details={"agent_details": details})).traces
     assert [text_of(trace.payload[row] or b"") for row in trace.rows(StepKind.SYSTEM)] == ["Page them."]
     assert trace.facts["roster"].description == "Who is on call"
 
@@ -158,7 +147,7 @@ FIRST_TURN: Fields = {
     ],
 )
 def test_the_first_shape_of_eval_sets(tmp_path: Path, content: list[Fields], names: list[str]) -> None:
-    reading = write(tmp_path, content)
+    reading = read_value(tmp_path, content)
     assert [trace.id for trace in reading.traces] == names
     (call,) = reading.traces[0].calls
     assert (call.tool, value_of(call.arguments or b""), call.answered) == ("roster", {"team": "checkout"}, False)
@@ -167,7 +156,7 @@ def test_the_first_shape_of_eval_sets(tmp_path: Path, content: list[Fields], nam
 
 
 def test_the_result_of_an_evaluation_tells_what_was_done(tmp_path: Path) -> None:
-    reading = write(tmp_path, a_result())
+    reading = read_value(tmp_path, a_result())
     assert (reading.traces[0].id, outcomes(reading), words(reading.traces[0])) == ("s-1", ASKED, SAID)
     assert not reading.gaps
 
@@ -183,12 +172,12 @@ def test_the_session_of_a_result_is_read_rather_than_its_invocations(tmp_path: P
         events.append(event("oncall", "user", function_response=response))
     events.append(event("oncall", "model", text="It is Ida."))
     session = {"id": "s-1", "app_name": "oncall", "user_id": "u", "events": events}
-    reading = write(tmp_path, a_result(session_details=session))
+    reading = read_value(tmp_path, a_result(session_details=session))
     assert outcomes(reading) == ASKED
     assert words(reading.traces[0])[-1] == ("model", "It is Ida.")
     assert not reading.gaps
-    assert outcomes(write(tmp_path, a_result(session_details={**session, "events": []}))) == ASKED
-    short = write(tmp_path, a_result(session_details={**session, "events": events[:3]}))
+    assert outcomes(read_value(tmp_path, a_result(session_details={**session, "events": []}))) == ASKED
+    short = read_value(tmp_path, a_result(session_details={**session, "events": events[:3]}))
     assert hiding(short) == ["an invocation holds a call of pager_trigger that its session lacks"]
 
 
@@ -216,7 +205,7 @@ HIDING: list[Fields] = [
 
 @pytest.mark.parametrize("content", HIDING)
 def test_what_a_result_may_leave_out_is_a_gap(tmp_path: Path, content: Fields) -> None:
-    assert hiding(write(tmp_path, content))
+    assert hiding(read_value(tmp_path, content))
 
 
 @pytest.mark.parametrize(
@@ -225,7 +214,7 @@ def test_what_a_result_may_leave_out_is_a_gap(tmp_path: Path, content: Fields) -
 )
 def test_other_questions_with_answers_are_none_of_it(tmp_path: Path, content: Any) -> None:
     with pytest.raises(EvidenceError, match="not recognised"):
-        write(tmp_path, content)
+        read_value(tmp_path, content)
 
 
 REAL = [

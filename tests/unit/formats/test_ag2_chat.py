@@ -11,7 +11,7 @@ import pytest
 from forensics.core.jsonvalue import text_of
 from forensics.core.trace import StepKind
 from forensics.errors import EvidenceError
-from tests.unit.formats.conftest import outcomes, read_evidence
+from tests.unit.formats.conftest import hiding, outcomes, read_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,16 +35,6 @@ CODE: Fields = {"content": "```sh\nrm -r /\n```", "role": "user", "name": "coder
 RAN: Fields = {"content": "exitcode: 0 (execution succeeded)\nCode output: ok", "role": "user", "name": "terminal"}
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Callable[[Any], Reading]:
-    def written(content: Any) -> Reading:
-        path = tmp_path / "chat.json"
-        path.write_text(json.dumps(content), encoding="utf-8")
-        return read_evidence(path)
-
-    return written
-
-
 def result(*messages: Fields, **members: Any) -> Fields:
     """What came of a chat."""
     return {"chat_id": 1, "chat_history": list(messages), "summary": "", "cost": {}, "human_input": [], **members}
@@ -54,10 +44,6 @@ def record(*messages: Fields, **members: Any) -> Fields:
     """A record of Who&When."""
     labels = {"mistake_agent": "coder", "mistake_step": "1", "mistake_reason": "x", "is_correct": False}
     return {"question": "q", "question_ID": "q-1", "ground_truth": "8", "history": list(messages), **labels, **members}
-
-
-def hiding(reading: Reading) -> list[str]:
-    return [gap.message for gap in reading.gaps if gap.hides]
 
 
 def spoken(reading: Reading) -> list[tuple[StepKind, str]]:

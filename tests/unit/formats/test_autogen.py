@@ -11,7 +11,7 @@ import pytest
 from forensics.core.jsonvalue import raw, text_of
 from forensics.core.trace import Boundary, Outcome, StepKind
 from forensics.errors import EvidenceError
-from tests.unit.formats.conftest import outcomes, read_evidence
+from tests.unit.formats.conftest import hiding, outcomes, read_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,33 +46,9 @@ ENDS = told("TextMessage", "paged", models_usage=USED)
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Callable[[Any], Reading]:
-    def written(content: Any) -> Reading:
-        path = tmp_path / "run.json"
-        path.write_text(json.dumps(content), encoding="utf-8")
-        return read_evidence(path)
-
-    return written
-
-
-@pytest.fixture
-def lines(tmp_path: Path) -> Callable[[list[Fields]], Reading]:
-    def written(records: list[Fields]) -> Reading:
-        path = tmp_path / "run.jsonl"
-        path.write_text("".join(f"{json.dumps(one)}\n" for one in records), encoding="utf-8")
-        return read_evidence(path)
-
-    return written
-
-
-@pytest.fixture
 def sample() -> Fields:
     whole: Fields = json.loads(SAMPLE.read_text(encoding="utf-8"))
     return whole
-
-
-def hiding(reading: Reading) -> list[str]:
-    return [gap.message for gap in reading.gaps if gap.hides]
 
 
 def context(*messages: Fields) -> Fields:

@@ -11,7 +11,7 @@ import pytest
 from forensics.core.jsonvalue import text_of
 from forensics.core.trace import Boundary, Outcome, StepKind
 from forensics.errors import EvidenceError
-from tests.unit.formats.conftest import outcomes, read_evidence
+from tests.unit.formats.conftest import hiding, outcomes, read_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,30 +71,6 @@ def without_ids(sample: list[Fields]) -> list[Fields]:
 def sample() -> list[Fields]:
     events: list[Fields] = json.loads(SAMPLE.read_text(encoding="utf-8").splitlines()[1])["body"]["events"]
     return events
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Callable[[Any], Reading]:
-    def written(content: Any) -> Reading:
-        path = tmp_path / "events.json"
-        path.write_text(json.dumps(content), encoding="utf-8")
-        return read_evidence(path)
-
-    return written
-
-
-@pytest.fixture
-def lines(tmp_path: Path) -> Callable[[list[Fields]], Reading]:
-    def written(records: list[Fields]) -> Reading:
-        path = tmp_path / "events.jsonl"
-        path.write_text("".join(f"{json.dumps(one)}\n" for one in records), encoding="utf-8")
-        return read_evidence(path)
-
-    return written
-
-
-def hiding(reading: Reading) -> list[str]:
-    return [gap.message for gap in reading.gaps if gap.hides]
 
 
 def test_what_its_tracing_sends() -> None:

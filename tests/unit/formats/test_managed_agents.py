@@ -11,7 +11,7 @@ import pytest
 from forensics.core.jsonvalue import text_of, value_of
 from forensics.core.trace import Outcome, StepKind
 from forensics.errors import EvidenceError
-from tests.unit.formats.conftest import outcomes, read_evidence
+from tests.unit.formats.conftest import outcomes, read_evidence, read_records, read_value
 
 if TYPE_CHECKING:
     from forensics.core.reading import Reading
@@ -40,18 +40,6 @@ AGAIN = event("span.model_request_start", 6)
 DONE = event("agent.message", 7, content=said("done"))
 IDLE = event("session.status_idle", 9, stop_reason={"type": "end_turn"})
 RUN = [GO, STARTS, ASKS, ENDS, SHOWS, AGAIN, DONE, {**ENDS, "id": "sevt_8"}, IDLE]
-
-
-def write(tmp_path: Path, content: Any) -> Reading:
-    path = tmp_path / "events.json"
-    path.write_text(json.dumps(content), encoding="utf-8")
-    return read_evidence(path)
-
-
-def lines(tmp_path: Path, *records: Any) -> Reading:
-    path = tmp_path / "events.jsonl"
-    path.write_text("".join(f"{json.dumps(one)}\n" for one in records), encoding="utf-8")
-    return read_evidence(path)
 
 
 def hiding(reading: Reading) -> list[str]:
@@ -89,19 +77,19 @@ def test_the_same_words_said_twice_are_told_twice(tmp_path: Path) -> None:
     sent = {"type": "user.message", "content": said("go")}
     records: list[Any] = [["send", ["sesn_1", {"events": [sent]}]], ["stream", GO]]
     records += [["send", ["sesn_1", {"events": [sent]}]], ["stream", {**GO, "id": "sevt_99"}], ["stream", DONE]]
-    (trace,) = lines(tmp_path, *records).traces
+    (trace,) = read_records(tmp_path, *records).traces
     assert len(list(trace.rows(StepKind.USER))) == 2
 
 
 def test_every_container_tells_the_same(tmp_path: Path) -> None:
     told = [
-        lines(tmp_path, *EVENTS),
-        write(tmp_path, EVENTS),
-        write(tmp_path, {"data": EVENTS, "next_page": None}),
-        write(tmp_path, {"data": EVENTS[::-1], "next_page": None}),
-        write(tmp_path, {"session": SESSION, "events": EVENTS}),
-        write(tmp_path, {**SESSION, "events": EVENTS}),
-        lines(tmp_path, {"data": EVENTS[:9], "next_page": None}, {"data": EVENTS[9:], "next_page": None}),
+        read_records(tmp_path, *EVENTS),
+        read_value(tmp_path, EVENTS),
+        read_value(tmp_path, {"data": EVENTS, "next_page": None}),
+        read_value(tmp_path, {"data": EVENTS[::-1], "next_page": None}),
+        read_value(tmp_path, {"session": SESSION, "events": EVENTS}),
+        read_value(tmp_path, {**SESSION, "events": EVENTS}),
+        read_records(tmp_path, {"data": EVENTS[:9], "next_page": None}, {"data": EVENTS[9:], "next_page": None}),
     ]
     for reading in told:
         assert reading.evidence.format == "anthropic-managed-agents"
@@ -138,7 +126,7 @@ def test_a_line_of_the_stream_that_is_none_is_a_bad_line(tmp_path: Path, line: s
 
 def test_events_that_are_told_again_are_told_once(tmp_path: Path) -> None:
     queued = {**GO, "processed_at": None}
-    reading = write(tmp_path, [queued, *RUN, SHOWS])
+    reading = read_value(tmp_path, [queued, *RUN, SHOWS])
     assert len(list(reading.traces[0].rows(StepKind.USER))) == 1
     assert (reading.counts.duplicate_records, len(reading.traces[0].calls)) == (2, 1)
 
@@ -158,13 +146,15 @@ def test_events_that_are_told_again_are_told_once(tmp_path: Path) -> None:
 def test_how_a_call_ended(tmp_path: Path, permission: str, answer: Fields | None, outcome: Outcome) -> None:
     answers = [] if answer is None else [event("agent.tool_result", 5, tool_use_id="sevt_3", **answer)]
     asks = {**ASKS, "evaluated_permission": permission}
-    (call,) = write(tmp_path, [GO, STARTS, asks, ENDS, *answers, AGAIN, DONE, IDLE]).traces[0].calls
+    (call,) = read_value(tmp_path, [GO, STARTS, asks, ENDS, *answers, AGAIN, DONE, IDLE]).traces[0].calls
     assert call.outcome is outcome
 
 
 def test_what_a_person_refused_did_not_run(tmp_path: Path) -> None:
     refuses = event("user.tool_confirmation", 5, tool_use_id="sevt_3", result="deny", deny_message="not now")
-    trace = write(tmp_path, [GO, STARTS, {**ASKS, "evaluated_permission": "ask"}, ENDS, refuses, AGAIN, DONE]).traces[0]
+    trace = read_value(
+        tmp_path, [GO, STARTS, {**ASKS, "evaluated_permission": "ask"}, ENDS, refuses, AGAIN, DONE]
+    ).traces[0]
     assert [call.outcome for call in trace.calls] == [Outcome.DENIED]
     kinds = [StepKind(kind) for kind in trace.kind]
     assert kinds.index(StepKind.APPROVAL_REQUEST) < kinds.index(StepKind.APPROVAL)
@@ -173,15 +163,15 @@ def test_what_a_person_refused_did_not_run(tmp_path: Path) -> None:
 def test_calls_of_one_request_were_asked_for_together(tmp_path: Path) -> None:
     second = {**ASKS, "id": "sevt_33"}
     answers = [SHOWS, {**SHOWS, "id": "sevt_55", "tool_use_id": "sevt_33"}]
-    together = write(tmp_path, [GO, STARTS, ASKS, answers[0], second, ENDS, answers[1], AGAIN, DONE]).traces[0]
+    together = read_value(tmp_path, [GO, STARTS, ASKS, answers[0], second, ENDS, answers[1], AGAIN, DONE]).traces[0]
     assert [call.occurrence for call in together.calls] == ["0.0", "0.1"]
-    apart = write(tmp_path, [GO, STARTS, ASKS, ENDS, answers[0], AGAIN, second, ENDS, answers[1]]).traces[0]
+    apart = read_value(tmp_path, [GO, STARTS, ASKS, ENDS, answers[0], AGAIN, second, ENDS, answers[1]]).traces[0]
     assert [call.occurrence for call in apart.calls] == ["0.0", "1.0"]
 
 
 def test_messages_of_one_request_are_the_words_of_one_turn(tmp_path: Path) -> None:
     more = {**DONE, "id": "sevt_70", "content": said("and gone")}
-    trace = write(tmp_path, [*RUN[:7], more, *RUN[7:]]).traces[0]
+    trace = read_value(tmp_path, [*RUN[:7], more, *RUN[7:]]).traces[0]
     assert [text_of(raw) for row in trace.rows(StepKind.MODEL) if (raw := trace.payload[row])] == ["done\nand gone"]
 
 
@@ -191,14 +181,14 @@ def test_messages_of_one_request_are_the_words_of_one_turn(tmp_path: Path) -> No
 )
 def test_how_a_session_ended(tmp_path: Path, reason: str, ended: Any) -> None:
     idle = {**IDLE, "stop_reason": {"type": reason}}
-    assert write(tmp_path, [*RUN[:-1], idle]).traces[0].ended_normally is ended
+    assert read_value(tmp_path, [*RUN[:-1], idle]).traces[0].ended_normally is ended
 
 
 def test_another_threads_call_is_in_a_lane_of_its_own(tmp_path: Path) -> None:
     begins = event("session.thread_created", 10, session_thread_id="sthr_2", agent_name="digger")
     asks = event("agent.custom_tool_use", 11, name="dig", input={}, session_thread_id="sthr_2")
     shows = event("user.custom_tool_result", 12, custom_tool_use_id="sevt_11", content=said("deep"))
-    reading = write(tmp_path, [*RUN, begins, asks, shows])
+    reading = read_value(tmp_path, [*RUN, begins, asks, shows])
     assert [(call.tool, call.agent) for call in reading.traces[0].calls] == [("bash", ""), ("dig", "digger")]
     assert reading.traces[0].calls[1].answered
     assert hiding(reading) == ["evidence_gap"]
@@ -226,22 +216,22 @@ HIDING: list[Fields] = [
 
 @pytest.mark.parametrize("one", HIDING, ids=lambda one: one.get("type", "page"))
 def test_what_may_hide_a_call_is_a_gap(tmp_path: Path, one: Fields) -> None:
-    assert not write(tmp_path, RUN).gaps
-    assert hiding(write(tmp_path, [*RUN, one]))
+    assert not read_value(tmp_path, RUN).gaps
+    assert hiding(read_value(tmp_path, [*RUN, one]))
 
 
 def test_events_in_lists_deeper_than_is_read_are_a_gap(tmp_path: Path) -> None:
-    assert hiding(write(tmp_path, [*RUN, [[[[[{**ASKS, "id": "sevt_deep"}]]]]]]))
+    assert hiding(read_value(tmp_path, [*RUN, [[[[[{**ASKS, "id": "sevt_deep"}]]]]]]))
 
 
 def test_a_whole_page_hides_nothing(tmp_path: Path) -> None:
     page = {"data": RUN, "has_more": False, "first_id": "sevt_1", "last_id": "sevt_9"}
-    assert not write(tmp_path, page).gaps
+    assert not read_value(tmp_path, page).gaps
 
 
 def test_what_the_client_sent_may_be_spelled_as_a_text(tmp_path: Path) -> None:
     spelled = json.dumps({"events": [{**ASKS, "id": "sevt_late"}]})
-    reading = lines(tmp_path, *RUN, ["send", "sesn_1", spelled])
+    reading = read_records(tmp_path, *RUN, ["send", "sesn_1", spelled])
     assert [call.tool for call in reading.traces[0].calls] == ["bash", "bash"]
 
 
@@ -252,32 +242,32 @@ def test_a_preview_that_the_event_itself_follows_hides_nothing(tmp_path: Path) -
         "event_id": DONE["id"],
         "delta": {"type": "content_delta", "content": said("do")[0]},
     }
-    reading = write(tmp_path, [*RUN[:6], preview, delta, *RUN[6:]])
-    assert outcomes(reading) == outcomes(write(tmp_path, RUN))
+    reading = read_value(tmp_path, [*RUN[:6], preview, delta, *RUN[6:]])
+    assert outcomes(reading) == outcomes(read_value(tmp_path, RUN))
     assert not reading.gaps
 
 
 def test_events_without_the_requests_of_the_model_were_chosen_by_kind(tmp_path: Path) -> None:
     chosen = [one for one in RUN if not one["type"].startswith("span.")]
-    assert hiding(write(tmp_path, chosen)) == ["evidence_gap"]
+    assert hiding(read_value(tmp_path, chosen)) == ["evidence_gap"]
 
 
 def test_events_of_several_sessions_are_a_gap_of_each(tmp_path: Path) -> None:
     records: list[Any] = [SESSION, *RUN, {**SESSION, "id": "sesn_other"}, {**GO, "id": "sevt_77"}]
-    reading = lines(tmp_path, *records)
+    reading = read_records(tmp_path, *records)
     assert [trace.id for trace in reading.traces] == ["sesn_pager", "sesn_other"]
     assert all(any(gap.hides for gap in trace.gaps) for trace in reading.traces)
 
 
 def test_other_objects_of_the_api_are_no_events(tmp_path: Path) -> None:
     records: list[Any] = [["create", {"type": "environment", "id": "env_1", "config": {"type": "cloud"}}], *RECORDED]
-    reading = lines(tmp_path, *records)
+    reading = read_records(tmp_path, *records)
     assert [trace.id for trace in reading.traces] == ["sesn_pager"]
     assert not reading.gaps
 
 
 def test_a_session_that_is_named_behind_its_events_is_the_same(tmp_path: Path) -> None:
-    reading = lines(tmp_path, *RUN, SESSION)
+    reading = read_records(tmp_path, *RUN, SESSION)
     assert len(reading.traces) == 1
     assert not reading.gaps
 
@@ -292,7 +282,7 @@ def test_a_session_that_is_named_behind_its_events_is_the_same(tmp_path: Path) -
 )
 def test_other_logs_are_none_of_it(tmp_path: Path, records: list[Any]) -> None:
     with pytest.raises(EvidenceError, match="not recognised"):
-        lines(tmp_path, *records, *records)
+        read_records(tmp_path, *records, *records)
 
 
 @pytest.mark.parametrize(("name", "tool"), [("builtin", "bash"), ("custom", "get_weather")])

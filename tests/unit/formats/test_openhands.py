@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from forensics.core.jsonvalue import text_of, value_of
 from forensics.core.trace import Absence, Boundary, Outcome, StepKind
 from forensics.errors import EvidenceError
-from tests.unit.formats.conftest import outcomes, read_evidence
-
-if TYPE_CHECKING:
-    from forensics.core.reading import Reading
+from tests.unit.formats.conftest import outcomes, read_evidence, read_records, read_value
 
 Fields = dict[str, Any]
 SAMPLE = Path(__file__).resolve().parents[2] / "contract" / "samples" / "openhands.json"
@@ -48,18 +44,6 @@ def observes(key: int, cause: int | None, kind: str = "run", content: str = "a.t
     return told if cause is None else {**told, "cause": cause}
 
 
-def write(tmp_path: Path, content: Any) -> Reading:
-    path = tmp_path / "events.json"
-    path.write_text(json.dumps(content), encoding="utf-8")
-    return read_evidence(path)
-
-
-def lines(tmp_path: Path, *records: Any) -> Reading:
-    path = tmp_path / "events.jsonl"
-    path.write_text("".join(f"{json.dumps(one)}\n" for one in records), encoding="utf-8")
-    return read_evidence(path)
-
-
 RUN = [GO, acts(2, "c1", response("r1", "c1")), observes(3, 2), DONE]
 
 
@@ -84,10 +68,10 @@ def test_the_events_of_a_conversation() -> None:
 
 def test_every_container_tells_the_same(tmp_path: Path) -> None:
     told = [
-        write(tmp_path, RUN),
-        write(tmp_path, {"instance_id": "x-1", "history": RUN}),
-        lines(tmp_path, *RUN),
-        lines(tmp_path, {"instance_id": "x-1", "history": RUN}, {"instance_id": "x-2", "history": []}),
+        read_value(tmp_path, RUN),
+        read_value(tmp_path, {"instance_id": "x-1", "history": RUN}),
+        read_records(tmp_path, *RUN),
+        read_records(tmp_path, {"instance_id": "x-1", "history": RUN}, {"instance_id": "x-2", "history": []}),
     ]
     for reading in told:
         trace = reading.traces[0]
@@ -100,13 +84,13 @@ def test_every_container_tells_the_same(tmp_path: Path) -> None:
 
 
 def test_each_history_of_an_output_is_a_run(tmp_path: Path) -> None:
-    reading = lines(tmp_path, {"instance_id": "x-1", "history": RUN}, {"instance_id": "x-2", "history": RUN})
+    reading = read_records(tmp_path, {"instance_id": "x-1", "history": RUN}, {"instance_id": "x-2", "history": RUN})
     assert [(trace.id, len(trace.calls)) for trace in reading.traces] == [("x-1", 1), ("x-2", 1)]
 
 
 def test_calls_of_one_response_were_asked_for_together(tmp_path: Path) -> None:
     both = response("r1", "c1", "c2")
-    trace = write(
+    trace = read_value(
         tmp_path, [GO, acts(2, "c1", both), observes(3, 2), acts(4, "c2", both), observes(5, 4), DONE]
     ).traces[0]
     assert [(call.occurrence, call.answered) for call in trace.calls] == [("0.0", True), ("0.1", True)]
@@ -114,7 +98,7 @@ def test_calls_of_one_response_were_asked_for_together(tmp_path: Path) -> None:
 
 
 def test_a_call_of_a_response_that_no_action_followed_is_not_lost(tmp_path: Path) -> None:
-    trace = write(tmp_path, [GO, acts(2, "c1", response("r1", "c1", "c2")), observes(3, 2), DONE]).traces[0]
+    trace = read_value(tmp_path, [GO, acts(2, "c1", response("r1", "c1", "c2")), observes(3, 2), DONE]).traces[0]
     assert [(call.recorded_id, call.answered) for call in trace.calls] == [("c1", True), ("c2", False)]
 
 
@@ -122,9 +106,9 @@ def test_older_files_hold_pairs_without_ids(tmp_path: Path) -> None:
     action = {"action": "run", "args": {"command": "ls", "thought": "look"}, "timestamp": "2024-09-01T10:00:00"}
     seen = {"observation": "run", "content": "a.txt", "command": "ls", "exit_code": 0}
     said = {"action": "message", "args": {"content": "go"}, "source": "user"}
-    reading = lines(tmp_path, {"issue": {}, "history": [[action, seen], [action, {**seen, "exit_code": 2}]]})
+    reading = read_records(tmp_path, {"issue": {}, "history": [[action, seen], [action, {**seen, "exit_code": 2}]]})
     assert outcomes(reading) == [("0.0", "run", "a.txt", "recorded"), ("1.0", "run", "a.txt", "failed")]
-    flat = write(tmp_path, [said, action, seen, action, seen])
+    flat = read_value(tmp_path, [said, action, seen, action, seen])
     assert [one[3] for one in outcomes(flat)] == ["recorded", "recorded"]
     assert value_of(flat.traces[0].calls[0].arguments or b"") == {"command": "ls"}
     assert not flat.gaps
@@ -135,7 +119,7 @@ def test_the_oldest_files_hold_arguments_in_the_event_itself(tmp_path: Path) -> 
     action = {"action": "run", "command": "ls", "thought": "look", "is_confirmed": "confirmed"}
     seen = {"observation": "run", "content": "a.txt", "command": "ls", "exit_code": 0}
     ends = {"action": "message", "content": "done", "action_risk": None}
-    trace = write(tmp_path, {"history": [said, action, seen, ends]}).traces[0]
+    trace = read_value(tmp_path, {"history": [said, action, seen, ends]}).traces[0]
     (call,) = trace.calls
     assert call.arguments is not None
     assert (call.tool, value_of(call.arguments), call.outcome) == ("run", {"command": "ls"}, Outcome.RECORDED)
@@ -155,7 +139,7 @@ def test_the_oldest_files_hold_arguments_in_the_event_itself(tmp_path: Path) -> 
     ],
 )
 def test_how_a_call_ended(tmp_path: Path, seen: Fields, outcome: Outcome) -> None:
-    (call,) = write(tmp_path, [GO, acts(2, "c1", response("r1", "c1")), seen, DONE]).traces[0].calls
+    (call,) = read_value(tmp_path, [GO, acts(2, "c1", response("r1", "c1")), seen, DONE]).traces[0].calls
     assert call.outcome is outcome
 
 
@@ -168,19 +152,19 @@ def test_what_the_harness_notes_is_no_call(tmp_path: Path) -> None:
         observes(14, 0, "null", ""),
         {"id": 15, "source": "agent", "action": "think", "args": {"thought": "hm"}},
     ]
-    reading = write(tmp_path, [*RUN[:3], *notes, DONE])
+    reading = read_value(tmp_path, [*RUN[:3], *notes, DONE])
     assert len(reading.traces[0].calls) == 1
     assert not reading.gaps
 
 
 def test_a_delegate_is_a_sub_agent(tmp_path: Path) -> None:
     asks = {"id": 2, "source": "agent", "action": "delegate", "args": {"agent": "browser", "inputs": {"task": "look"}}}
-    (call,) = write(tmp_path, [GO, asks, observes(3, 2, "delegate", "seen"), DONE]).traces[0].calls
+    (call,) = read_value(tmp_path, [GO, asks, observes(3, 2, "delegate", "seen"), DONE]).traces[0].calls
     assert (call.tool, call.boundary, call.outcome) == ("delegate", Boundary.SUB_AGENT, Outcome.RECORDED)
 
 
 def test_a_run_that_finished_ended(tmp_path: Path) -> None:
-    trace = write(tmp_path, [*RUN[:3], acts(4, "c9", response("r9", "c9"), "finish")]).traces[0]
+    trace = read_value(tmp_path, [*RUN[:3], acts(4, "c9", response("r9", "c9"), "finish")]).traces[0]
     assert trace.ended_normally is True
     assert [call.absence for call in trace.calls] == [None, Absence.NOT_DUE]
 
@@ -196,24 +180,26 @@ HIDING: list[Fields] = [
 
 @pytest.mark.parametrize("hiding", HIDING)
 def test_what_may_hide_a_call_is_a_gap(tmp_path: Path, hiding: Fields) -> None:
-    assert not write(tmp_path, RUN).gaps
-    assert [gap.code for gap in write(tmp_path, [*RUN[:3], hiding, DONE]).gaps if gap.hides]
+    assert not read_value(tmp_path, RUN).gaps
+    assert [gap.code for gap in read_value(tmp_path, [*RUN[:3], hiding, DONE]).gaps if gap.hides]
 
 
 def test_a_call_beside_the_history_is_a_gap(tmp_path: Path) -> None:
     beside = {"instance_id": "x-1", "history": RUN, "later": [{"action": "run", "args": {}, "tool": "rm"}]}
-    for reading in (write(tmp_path, beside), lines(tmp_path, beside, beside)):
+    for reading in (read_value(tmp_path, beside), read_records(tmp_path, beside, beside)):
         assert {gap.code for gap in reading.gaps if gap.hides} == {"evidence_gap"}
 
 
 def test_one_event_alone_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(EvidenceError, match="one event of an OpenHands conversation"):
-        write(tmp_path, RUN[1])
+        read_value(tmp_path, RUN[1])
 
 
 def test_a_log_of_other_actions_is_none_of_openhands(tmp_path: Path) -> None:
     with pytest.raises(EvidenceError, match="not recognised"):
-        lines(tmp_path, {"action": "login", "source": "web", "content": "x"}, {"action": "pay", "args": {"to": "bob"}})
+        read_records(
+            tmp_path, {"action": "login", "source": "web", "content": "x"}, {"action": "pay", "args": {"to": "bob"}}
+        )
 
 
 REAL = [("runtime_trajs_basic.json", 2), ("runtime_trajs_basic_gui_mode.json", 4)]
@@ -258,9 +244,9 @@ def test_an_action_that_ends_the_run_is_answered_by_nothing(
     tmp_path: Path, after: list[Fields], absence: Absence | None
 ) -> None:
     told = (
-        write(tmp_path, [GO, ENDS, *after]),
-        lines(tmp_path, GO, ENDS, *after),
-        lines(tmp_path, {"history": [GO, ENDS, *after]}),
+        read_value(tmp_path, [GO, ENDS, *after]),
+        read_records(tmp_path, GO, ENDS, *after),
+        read_records(tmp_path, {"history": [GO, ENDS, *after]}),
     )
     assert {reading.traces[0].calls[0].absence for reading in told} == {absence}
 
@@ -268,10 +254,10 @@ def test_an_action_that_ends_the_run_is_answered_by_nothing(
 def test_a_tool_that_is_named_like_the_end_is_no_end(tmp_path: Path) -> None:
     asked = response("r1", "c1")
     asked["choices"][0]["message"]["tool_calls"][0]["function"]["name"] = "finish"
-    (call,) = write(tmp_path, [GO, acts(2, "c1", asked)]).traces[0].calls
+    (call,) = read_value(tmp_path, [GO, acts(2, "c1", asked)]).traces[0].calls
     assert (call.tool, call.absence) == ("finish", Absence.UNANSWERED)
 
 
 def test_a_call_beside_the_one_that_ended_the_run_is_still_unanswered(tmp_path: Path) -> None:
-    trace = write(tmp_path, [GO, acts(2, "c1", response("r1", "c1", "c2"), "finish")]).traces[0]
+    trace = read_value(tmp_path, [GO, acts(2, "c1", response("r1", "c1", "c2"), "finish")]).traces[0]
     assert [call.absence for call in trace.calls] == [Absence.NOT_DUE, Absence.UNANSWERED]

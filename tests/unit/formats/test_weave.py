@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from forensics.core.jsonvalue import text_of, value_of
 from forensics.core.trace import StepKind
 from forensics.errors import EvidenceError
-from tests.unit.formats.conftest import outcomes, read_evidence
-
-if TYPE_CHECKING:
-    from forensics.core.reading import Reading
+from tests.unit.formats.conftest import hiding, outcomes, read_evidence, read_records, read_value
 
 Fields = dict[str, Any]
 SAMPLE = Path(__file__).resolve().parents[2] / "contract" / "samples" / "weave.jsonl"
@@ -37,27 +34,11 @@ def _whole() -> list[Fields]:
 CALLS = _whole()
 
 
-def write(tmp_path: Path, content: Any) -> Reading:
-    path = tmp_path / "calls.json"
-    path.write_text(json.dumps(content), encoding="utf-8")
-    return read_evidence(path)
-
-
-def lines(tmp_path: Path, *records: Any) -> Reading:
-    path = tmp_path / "calls.jsonl"
-    path.write_text("".join(f"{json.dumps(one)}\n" for one in records), encoding="utf-8")
-    return read_evidence(path)
-
-
 def op(name: str, at: int = 9, **members: Any) -> Fields:
     told = {"id": f"op-{name}-{at}", "project_id": "acme/oncall", "trace_id": "trace-2", "parent_id": "call-1"}
     named: Fields = {"op_name": f"weave:///acme/oncall/op/{name}:0a1b", "attributes": {}, "inputs": {}, "output": None}
     when = {"started_at": f"2026-11-30T18:33:{at:02}Z", "ended_at": f"2026-11-30T18:33:{at:02}Z"}
     return {**told, **named, **when, **members}
-
-
-def hiding(reading: Reading) -> list[str]:
-    return [gap.message for gap in reading.gaps if gap.hides]
 
 
 def test_the_log_that_the_sdk_keeps() -> None:
@@ -75,14 +56,14 @@ def test_the_log_that_the_sdk_keeps() -> None:
 def test_every_container_tells_the_same(tmp_path: Path) -> None:
     batch = [{"mode": one["type"].removeprefix("call_"), "req": one["req"]} for one in LOG]
     told = [
-        lines(tmp_path, *CALLS),
-        write(tmp_path, CALLS),
-        write(tmp_path, {"calls": CALLS}),
-        lines(tmp_path, *({"call": one} for one in CALLS)),
-        write(tmp_path, {"batch": batch}),
-        write(tmp_path, {"entity": "acme", "batch": CALLS}),
-        lines(tmp_path, *CALLS[::-1]),
-        lines(tmp_path, *LOG, {"type": "obj_create", "req": {"obj": {"object_id": "run"}}}),
+        read_records(tmp_path, *CALLS),
+        read_value(tmp_path, CALLS),
+        read_value(tmp_path, {"calls": CALLS}),
+        read_records(tmp_path, *({"call": one} for one in CALLS)),
+        read_value(tmp_path, {"batch": batch}),
+        read_value(tmp_path, {"entity": "acme", "batch": CALLS}),
+        read_records(tmp_path, *CALLS[::-1]),
+        read_records(tmp_path, *LOG, {"type": "obj_create", "req": {"obj": {"object_id": "run"}}}),
     ]
     for reading in told:
         assert (reading.evidence.format, outcomes(reading)) == ("weave", PAGED)
@@ -98,15 +79,15 @@ def test_a_plain_op_is_a_tool_where_the_model_asked_for_one_of_its_name() -> Non
 def test_a_method_of_that_name_is_one_as_well(tmp_path: Path) -> None:
     told = json.loads(json.dumps(CALLS).replace("op/pager_trigger:", "op/Desk.pager_trigger:"))
     told[2]["inputs"]["self"] = "weave:///acme/oncall/object/Desk:0a1b"
-    reading = write(tmp_path, told)
+    reading = read_value(tmp_path, told)
     assert outcomes(reading) == PAGED
     assert value_of(reading.traces[0].calls[0].arguments or b"") == {"person": "Ida"}
     assert not reading.gaps
 
 
 def test_what_an_op_that_calls_no_other_did_is_not_known(tmp_path: Path) -> None:
-    assert not hiding(lines(tmp_path, *CALLS, op("outer"), op("flaky", 10, parent_id="op-outer-9")))
-    (said,) = hiding(lines(tmp_path, *CALLS, op("wipe")))
+    assert not hiding(read_records(tmp_path, *CALLS, op("outer"), op("flaky", 10, parent_id="op-outer-9")))
+    (said,) = hiding(read_records(tmp_path, *CALLS, op("wipe")))
     assert "kind is not said" in said
 
 
@@ -115,14 +96,14 @@ def test_what_an_op_that_calls_no_other_did_is_not_known(tmp_path: Path) -> None
 )
 def test_what_the_kinds_of_ops_are(tmp_path: Path, kind: str, tools: list[str]) -> None:
     told = op("search", attributes={"weave": {"kind": kind}}, inputs={"q": "x"}, output=["Ida"])
-    reading = lines(tmp_path, *CALLS, told)
+    reading = read_records(tmp_path, *CALLS, told)
     assert [call.tool for call in reading.traces[0].calls][2:] == tools
     assert not any("kind is not said" in said for said in hiding(reading))
 
 
 def test_ops_of_integrations_of_older_releases_have_no_kind(tmp_path: Path) -> None:
     told = json.loads(json.dumps(CALLS).replace('"kind": "llm", ', ""))
-    assert outcomes(write(tmp_path, told)) == PAGED
+    assert outcomes(read_value(tmp_path, told)) == PAGED
 
 
 def test_a_run_of_langchain_stands_in_its_output(tmp_path: Path) -> None:
@@ -143,7 +124,7 @@ def test_a_run_of_langchain_stands_in_its_output(tmp_path: Path) -> None:
         inputs={"input": '{"q": "x"}'},
         output={"outputs": {"output": "Ida"}, "name": "lookup", "extra": {"tool_call_id": "c9"}},
     )
-    (trace,) = lines(tmp_path, CALLS[0], model, tool).traces
+    (trace,) = read_records(tmp_path, CALLS[0], model, tool).traces
     assert trace.calls[0].executed is not None
     assert [(call.tool, value_of(call.result or b""), call.turn) for call in trace.calls] == [("lookup", "Ida", 0)]
 
@@ -151,7 +132,7 @@ def test_a_run_of_langchain_stands_in_its_output(tmp_path: Path) -> None:
 def test_what_is_kept_on_the_server_is_a_gap(tmp_path: Path) -> None:
     reference = "weave:///acme/oncall/object/rows:0a1b"
     told = op("load", attributes={"weave": {"kind": "tool"}}, output=reference)
-    reading = lines(tmp_path, *CALLS, told)
+    reading = read_records(tmp_path, *CALLS, told)
     assert reading.traces[0].calls[2].result is None
     assert any("only referred to" in said for said in hiding(reading))
 
@@ -169,12 +150,12 @@ HIDING: list[Any] = [
 
 @pytest.mark.parametrize("one", HIDING)
 def test_what_may_hide_a_call_is_a_gap(tmp_path: Path, one: Any) -> None:
-    assert hiding(lines(tmp_path, *CALLS, one))
+    assert hiding(read_records(tmp_path, *CALLS, one))
 
 
 def test_an_op_that_did_not_end_gave_nothing(tmp_path: Path) -> None:
     cut = [one for one in LOG if not ("end" in one["req"] and one["req"]["end"]["id"] == "call-4")]
-    reading = lines(tmp_path, *cut)
+    reading = read_records(tmp_path, *cut)
     assert [call.ended for call in reading.traces[0].calls] == [False, True]
 
 
@@ -182,7 +163,7 @@ def test_a_function_of_the_openai_agents_sdk_names_its_tool_among_the_inputs(tmp
     told = op(
         "openai_agent_function", inputs={"name": "lookup"}, output={"output": "Ida", "metrics": {}, "error": None}
     )
-    call = lines(tmp_path, *CALLS, told).traces[0].calls[2]
+    call = read_records(tmp_path, *CALLS, told).traces[0].calls[2]
     assert (call.tool, call.arguments, value_of(call.result or b"")) == ("lookup", None, "Ida")
 
 
@@ -192,4 +173,4 @@ def test_a_function_of_the_openai_agents_sdk_names_its_tool_among_the_inputs(tmp
 )
 def test_other_lists_of_calls_are_none_of_it(tmp_path: Path, content: Any) -> None:
     with pytest.raises(EvidenceError, match="not recognised"):
-        write(tmp_path, content)
+        read_value(tmp_path, content)
