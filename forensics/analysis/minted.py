@@ -151,7 +151,8 @@ class Minted:
             if run in self._around:
                 around[run.lower()] = self._around[run]
         for index, written in self._standing_around(around, text) if around else ():
-            found.setdefault(index, written)
+            if index not in found or written == _BEST_FIRST[_VERBATIM]:
+                found[index] = written
         return found
 
     def _named_by(self, run: bytes, row: int) -> list[Naming]:
@@ -167,7 +168,9 @@ class Minted:
         return [(index, _BEST_FIRST[best]) for index in found]
 
     def _standing_around(self, by_anchor: dict[bytes, _Around], text: Text) -> Iterator[Naming]:
-        """The values that stand around their anchors in a text."""
+        """The values that stand around their anchors in a text, each place the one that is written so or, in another
+        case, the one that was known first.
+        """
         known, row, plain = self.known, text.row, text.plain
         folded = plain.lower()
         for at, anchor in places_of(by_anchor, folded):
@@ -176,8 +179,8 @@ class Minted:
                 start = max(at - before, 0)
                 index = around.exact.get(plain[start : start + length])
                 if index is not None and known[index] < row:
-                    yield index, "verbatim"
+                    yield index, _BEST_FIRST[_VERBATIM]
                     continue
                 index = around.folded.get(folded[start : start + length])
                 if index is not None and known[index] < row:
-                    yield index, "case"
+                    yield index, _BEST_FIRST[_CASE]

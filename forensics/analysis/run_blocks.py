@@ -32,8 +32,8 @@ _PERCENT = b"%"
 _SPACE = ord(" ")
 _BETWEEN_ROWS = b" %b " % END
 _COMMON = (b"\\n", b"\\t")  # nearly all escapes there are that end in a letter, and far cheaper to be replaced
-_ESCAPED_WORD = re.compile(rb"\\[0-9A-Za-z_-]").search
-_ESCAPED = late(rb"\\[0-9A-Za-tv-z_-]")
+_ESCAPED_WORD = re.compile(rb"\\[bfnrtu]").search
+_ESCAPED = late(rb"\\[bfrt]")
 _BY_NUMBER = late(rb"\\u[0-9A-Fa-f]{4}")
 _CUT = late(rb"[ ,]")
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SMALL_TRACE = 1_000
 _RUN = late(rb"[0-9A-Za-z_-]+")
-_ESCAPES = late(rb"\\+(?:u[0-9A-Fa-f]{4}|[^u])?")
+_ESCAPES = late(rb"\\+(?:u[0-9A-Fa-f]{4}|[bfnrt])?")  # of JSON (RFC 8259 section 7), also of one text in another
 MEDIA_LEAST = 4096  # characters of one unbroken text that is a file and no value: an image in base64 (RFC 4648)
 _MEDIA = late(rb'(?<=[",])[0-9A-Za-z+/=_-]{%d,}(?=")' % MEDIA_LEAST)
 SPELLED = b"\\u00"
