@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from forensics.core.agreement import Rung, agree, content_text, only_text
-from forensics.core.differences import ABSENT, Difference, differences
+from forensics.core.differences import Difference, differences
 from forensics.core.jsonvalue import equal_values, raw, unfold, value_of
-from forensics.core.pointers import pointer_tokens
+from forensics.core.pointers import resolve_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ class Comparer:
         found = tuple(islice(differences(mine, other), _MOST + 1))
         if not found:
             return Parting((Difference("", one, other),))
-        places = tuple(Difference(d.pointer, _at(one, d.pointer, d.left), d.right) for d in found[:_MOST])
+        places = tuple(Difference(d.pointer, resolve_pointer(one, d.pointer, d.left), d.right) for d in found[:_MOST])
         return Parting(places, more=len(found) > _MOST)
 
     def _same(self, one: Any, other: Any) -> bool:
@@ -107,15 +107,3 @@ def said(payload: Payload | None) -> Payload | None:
     if text is None:
         return None if value in _NOTHING else payload
     return raw(text) if text else None
-
-
-def _at(value: Any, pointer: str, otherwise: Any) -> Any:
-    """What stands at a JSON Pointer; `otherwise` where its way leads through a key that is called otherwise."""
-    for step in pointer_tokens(pointer):
-        if isinstance(value, dict) and step in value:
-            value = value[step]
-        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
-            value = value[int(step)]
-        else:
-            return otherwise if otherwise is not ABSENT else ABSENT
-    return value

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 
 def escape(name: str) -> str:
@@ -18,3 +20,24 @@ def pointer_tokens(pointer: str) -> tuple[str, ...]:
     if not pointer.startswith("/"):
         raise ValueError(f"not a JSON Pointer: {pointer!r}")
     return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/"))
+
+
+def resolve_pointer(value: object, pointer: str, default: object = None) -> Any:
+    """The value at a JSON Pointer, or `default` when nothing stands there."""
+    return resolve(value, pointer_tokens(pointer), default)
+
+
+def resolve(value: object, tokens: tuple[str, ...], default: object) -> Any:
+    """The value that these tokens of a pointer lead to, or `default`."""
+    for token in tokens:
+        if isinstance(value, dict):  # first, because asking about Mapping is slow
+            if token not in value:
+                return default
+            value = value[token]
+        elif isinstance(value, Mapping) and token in value:
+            value = value[token]
+        elif isinstance(value, (list, tuple)) and token.isdecimal() and token.isascii() and int(token) < len(value):
+            value = value[int(token)]
+        else:
+            return default
+    return value

@@ -15,7 +15,6 @@ import msgspec
 from forensics.core.jsonvalue import raw
 from forensics.core.late import late
 from forensics.core.trace import StepKind
-from forensics.formats.shared.document import find_document, note_cut
 from forensics.formats.shared.document_values import document_values
 from forensics.formats.shared.fields import (
     Fields,
@@ -33,6 +32,7 @@ from forensics.formats.shared.fields import (
 from forensics.formats.shared.json_lines import json_values
 from forensics.formats.shared.messages.telling import Doubts, taint, tell
 from forensics.formats.shared.messages.vocabulary import parse_message
+from forensics.formats.shared.walks import walk_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -92,31 +92,7 @@ def _history_of(fields: Fields) -> str:
 
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Tell the chats. Raises CorruptEvidenceError where none can be read."""
-    chats = _Chats(build)
-    document = find_document(source, build)
-    if document is not None:
-        _read_document(source, document, chats)
-        note_cut(document, build)
-    else:
-        for value in json_values(source, build):
-            chats.value(*value)
-    chats.close()
-    if not build.counts.records:
-        raise source.holds_no("message of a chat")
-
-
-def _read_document(source: Source, document: Document, chats: _Chats) -> None:
-    fields = {} if opens_with(document.body, b"[") else fields_of(document.body)
-    name = _history_of(fields)
-    if name:
-        pointer = f"/{name}"
-        listed = document_values(source, chats.build, document, items_in(fields, name), pointer)
-        chats.chat(fields, document.spot, listed)
-    elif fields:
-        chats.value(document.body, document.spot, document.tainted)
-    else:
-        for value in document_values(source, chats.build, document, items_of(document.body), ""):
-            chats.value(*value)
+    walk_evidence(source, build, _Chats(build), json_values(source, build), "message of a chat")
 
 
 class _Chats:
@@ -129,15 +105,29 @@ class _Chats:
         self._loose: list[_Value] = []
         self._doubts = Doubts()
 
-    def value(self, value: Payload, spot: Spot, tainted: str | None) -> None:
+    def document(self, source: Source, document: Document) -> None:
+        """A chat, or a list of chats or messages."""
+        fields = {} if opens_with(document.body, b"[") else fields_of(document.body)
+        name = _history_of(fields)
+        if name:
+            listed = document_values(source, self.build, document, items_in(fields, name), f"/{name}")
+            self.chat(fields, document.spot, listed)
+        elif fields:
+            self.line((document.body, document.spot, document.tainted))
+        else:
+            for one in document_values(source, self.build, document, items_of(document.body), ""):
+                self.line(one)
+
+    def line(self, one: _Value) -> None:
         """One value of the evidence: a chat, or a message of one."""
+        value, spot, tainted = one
         fields = fields_of(value)
         name = _history_of(fields)
         if name:
             listed = ((item, spot.down(f"/{name}/{at}"), tainted) for at, item in enumerate(items_in(fields, name)))
             self.chat(fields, spot, listed)
         elif "role" in fields or "content" in fields:
-            self._loose.append((value, spot, tainted))
+            self._loose.append(one)
         else:
             self.build.unread("malformed_line", "a record that is no message of a chat", spot)
 

@@ -15,7 +15,6 @@ from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import StepKind
 from forensics.formats.shared import span_names as names
-from forensics.formats.shared.document import find_document, note_cut
 from forensics.formats.shared.fields import (
     Fields,
     call_marks,
@@ -29,6 +28,7 @@ from forensics.formats.shared.fields import (
 from forensics.formats.shared.json_lines import json_lines
 from forensics.formats.shared.span_walk import walk_spans
 from forensics.formats.shared.spans import Span, shaped
+from forensics.formats.shared.walks import walk_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from forensics.core.build import Spot
     from forensics.core.reading import EvidenceBuilder
     from forensics.core.trace import Payload
+    from forensics.formats.shared.document import Document
+    from forensics.formats.shared.json_lines import JsonLine
     from forensics.formats.shared.reader import Look
     from forensics.formats.shared.source import Source
 
@@ -75,18 +77,7 @@ def _uploaded(fields: Fields) -> list[Payload]:
 
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Read every record. Raises CorruptEvidenceError where there is none."""
-    export = _Export(build)
-    document = find_document(source, build)
-    if document is not None:
-        export.holder(document.body, document.spot, document.tainted)
-        note_cut(document, build)
-    else:
-        for line in json_lines(source, build):
-            build.counts.records -= 1  # what a line holds is counted, not the line
-            export.object(line.fields, line.spot, line.tainted)
-    export.tell()
-    if not build.counts.records:
-        raise source.holds_no("trace and no span of the Agents SDK")
+    walk_evidence(source, build, _Export(build), json_lines(source, build), "trace and no span of the Agents SDK")
 
 
 class _Export:
@@ -98,13 +89,19 @@ class _Export:
         self.traces: dict[str, tuple[Fields, Spot]] = {}
         self.offered: list[tuple[str, list[str], Spot]] = []
 
-    def holder(self, held: Payload, spot: Spot, tainted: str | None) -> None:
-        """A document: a record, an upload, or a list of either."""
+    def document(self, _source: Source, document: Document) -> None:
+        """A record, an upload, or a list of either."""
+        held, spot = document.body, document.spot
         for index, item in enumerate(items_of(held)):
-            self.object(fields_of(item), spot.down(f"/{index}"), tainted)
-        self.object(fields_of(held), spot, tainted)
+            self._object(fields_of(item), spot.down(f"/{index}"), document.tainted)
+        self._object(fields_of(held), spot, document.tainted)
 
-    def object(self, fields: Fields, spot: Spot, tainted: str | None) -> None:
+    def line(self, line: JsonLine) -> None:
+        """A record, or an upload: what it holds is counted, not the line."""
+        self.build.counts.records -= 1
+        self._object(line.fields, line.spot, line.tainted)
+
+    def _object(self, fields: Fields, spot: Spot, tainted: str | None) -> None:
         """A record, or an upload of records."""
         uploaded = _uploaded(fields)
         for index, item in enumerate(uploaded):
@@ -162,7 +159,7 @@ class _Export:
                 message = f"the provider runs {told} inside turns, of which this file holds an id only"
                 builder.gap("evidence_gap", message, spot)
 
-    def tell(self) -> None:
+    def close(self) -> None:
         """Tell the traces, and those of which only a part was exported here."""
         walk_spans(self.spans, self.build)
         self._tell_offered()

@@ -13,7 +13,6 @@ from forensics.formats.shared.autogen.chat import Chat
 from forensics.formats.shared.autogen.event_log import EventLog, is_event
 from forensics.formats.shared.autogen.states import held_in, is_state
 from forensics.formats.shared.autogen.words import read_created, read_words
-from forensics.formats.shared.document import find_document, note_cut
 from forensics.formats.shared.document_values import document_values
 from forensics.formats.shared.fields import (
     Fields,
@@ -30,6 +29,7 @@ from forensics.formats.shared.fields import (
 from forensics.formats.shared.json_lines import json_values
 from forensics.formats.shared.messages.exchanges import Exchanges
 from forensics.formats.shared.messages.telling import Doubts, taint, tell
+from forensics.formats.shared.walks import walk_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -90,30 +90,7 @@ _LOOKED_AT = 8
 
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Tell what was said. Raises CorruptEvidenceError where none of it can be read."""
-    log = _Log(build)
-    document = find_document(source, build)
-    if document is not None:
-        _read_document(source, document, log)
-        note_cut(document, build)
-    else:
-        for value, spot, tainted in json_values(source, build):
-            log.value(value, spot, tainted)
-    log.close()
-    if not build.counts.records:
-        raise source.holds_no("message of AutoGen")
-
-
-def _read_document(source: Source, document: Document, log: _Log) -> None:
-    if opens_with(document.body, b"["):
-        for value, spot, tainted in document_values(source, log.build, document, items_of(document.body), ""):
-            log.value(value, spot, tainted)
-        return
-    fields = fields_of(document.body)
-    if _is_result(fields):
-        listed = document_values(source, log.build, document, items_in(fields, "messages"), "/messages")
-        log.result(fields, document.spot, listed)
-    else:
-        log.value(document.body, document.spot, document.tainted)
+    walk_evidence(source, build, _Log(build), json_values(source, build), "message of AutoGen")
 
 
 class _Log:
@@ -128,8 +105,22 @@ class _Log:
         self._exchanges: Exchanges | None = None
         self._events: EventLog | None = None
 
-    def value(self, value: Payload, spot: Spot, tainted: str | None) -> None:
+    def document(self, source: Source, document: Document) -> None:
+        """A list of values, or one of them."""
+        if opens_with(document.body, b"["):
+            for one in document_values(source, self.build, document, items_of(document.body), ""):
+                self.line(one)
+            return
+        fields = fields_of(document.body)
+        if _is_result(fields):
+            listed = document_values(source, self.build, document, items_in(fields, "messages"), "/messages")
+            self.result(fields, document.spot, listed)
+        else:
+            self.line((document.body, document.spot, document.tainted))
+
+    def line(self, one: _Value) -> None:
         """One value of the evidence."""
+        value, spot, tainted = one
         fields = fields_of(value)
         if _is_record(fields):
             self._record(fields, spot, tainted)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from forensics.formats.shared.codex.walk import Rollout
 from forensics.formats.shared.fields import Fields, is_text, text
-from forensics.formats.shared.json_lines import walk_lines
+from forensics.formats.shared.walks import walk_lines
 
 if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 from forensics.core.sanitise import one_line
 from forensics.core.trace import StepKind
 from forensics.formats.shared.fields import Fields, fields_of, present, text, whole_number
-from forensics.formats.shared.json_lines import JsonLine, walk_lines
 from forensics.formats.shared.messages.answers import read_answer
 from forensics.formats.shared.messages.telling import Doubts, taint
+from forensics.formats.shared.walks import walk_lines
 
 if TYPE_CHECKING:
     from forensics.core.build import Spot
     from forensics.core.reading import EvidenceBuilder
     from forensics.core.trace import Payload
+    from forensics.formats.shared.json_lines import JsonLine
     from forensics.formats.shared.messages.answers import Answer
     from forensics.formats.shared.reader import Look
     from forensics.formats.shared.source import Source

@@ -20,15 +20,16 @@ from forensics.core.rpc_errors import RpcEnd, RpcError, rpc_error
 from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE, Payload, StepKind
 from forensics.errors import UnknownFormatError
-from forensics.formats.shared.document import find_document, note_cut
-from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, present, text
+from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, opens_with, present, text
 from forensics.formats.shared.lines import Line, lines
 from forensics.formats.shared.mcp_messages import CLIENT, SERVER, Rpc, headed, messages
 from forensics.formats.shared.messages.telling import tool_facts
+from forensics.formats.shared.walks import walk_evidence
 
 if TYPE_CHECKING:
     from forensics.core.build import TraceBuilder
     from forensics.core.reading import EvidenceBuilder
+    from forensics.formats.shared.document import Document
     from forensics.formats.shared.reader import Look
     from forensics.formats.shared.source import Source
 
@@ -88,33 +89,7 @@ def _is_text_log(head: bytes) -> bool:
 
 def read(source: Source, build: EvidenceBuilder) -> None:
     """Walk the log. Raises UnknownFormatError for a list of tools, CorruptEvidenceError where it holds no message."""
-    log = _Log(build)
-    document = find_document(source, build)
-    if document is not None:
-        log.tainted = document.tainted
-        _document(document.body, document.spot, log)
-        note_cut(document, build)
-    else:
-        for line in lines(source):
-            log.line(line)
-    log.close()
-    if not build.counts.records:
-        raise source.holds_no("JSON-RPC message")
-
-
-def _document(body: Payload, spot: Spot, log: _Log) -> None:
-    """A whole file that is one message, a list of them, or a list in a frame."""
-    fields = fields_of(body) if bytes(memoryview(body)[:64]).lstrip()[:1] == b"{" else {}
-    if _is_tool_list(fields):
-        message = "a list of tools, and no log of calls"
-        raise UnknownFormatError(message, hint="`forensics classify --tools FILE` says what they do", code="no_trace")
-    framed = _listed(fields)
-    if not framed:
-        log.record(body, spot)
-        return
-    name = next(name for name in _LISTS if name in fields and items_of(fields[name]) == framed)
-    for index, item in enumerate(framed):
-        log.record(item, spot.down(f"/{name}/{index}"))
+    walk_evidence(source, build, _Log(build), lines(source), "JSON-RPC message")
 
 
 class _Request(msgspec.Struct, frozen=True):
@@ -143,6 +118,22 @@ class _Log:
         self.tainted: str | None = None
 
     # records -----------------------------------------------------------------------------------------------------
+
+    def document(self, _source: Source, document: Document) -> None:
+        """A whole file that is one message, a list of them, or a list in a frame."""
+        fields = fields_of(document.body) if opens_with(document.body, b"{") else {}
+        if _is_tool_list(fields):
+            message = "a list of tools, and no log of calls"
+            hint = "`forensics classify --tools FILE` says what they do"
+            raise UnknownFormatError(message, hint=hint, code="no_trace")
+        self.tainted = document.tainted
+        framed = _listed(fields)
+        if not framed:
+            self.record(document.body, document.spot)
+            return
+        name = next(name for name in _LISTS if name in fields and items_of(fields[name]) == framed)
+        for index, item in enumerate(framed):
+            self.record(item, document.spot.down(f"/{name}/{index}"))
 
     def line(self, line: Line) -> None:
         """One line of the log: a record, or text that may hold a message."""

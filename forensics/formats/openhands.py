@@ -7,13 +7,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forensics.errors import UnknownFormatError
-from forensics.formats.shared.document import find_document, note_cut
 from forensics.formats.shared.document_values import document_values
 from forensics.formats.shared.fields import Fields, fields_of, items_of, opens_with, text
 from forensics.formats.shared.json_lines import json_values
 from forensics.formats.shared.openhands_events import Conversation
+from forensics.formats.shared.walks import walk_evidence
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from forensics.core.build import Spot
     from forensics.core.reading import EvidenceBuilder
     from forensics.core.trace import Payload
@@ -42,6 +44,7 @@ _ARGUMENTS = frozenset(
 )  # in older files they stand in the event itself
 """What this format is known by; an action or an observation of another name is read as well."""
 _NAMES = ("instance_id", "conversation_id", "id")
+_Value = tuple["Payload", "Spot", "str | None"]
 
 
 def sniff(look: Look) -> int:
@@ -76,46 +79,49 @@ def read(source: Source, build: EvidenceBuilder) -> None:
     """Tell the conversations. Raises UnknownFormatError for one event alone, CorruptEvidenceError where none can be
     read.
     """
-    document = find_document(source, build)
-    if document is not None:
-        _read_document(source, document, build)
-        note_cut(document, build)
-    else:
-        _read_lines(source, build)
-    if not build.counts.records:
-        raise source.holds_no("event of a conversation")
+    walk_evidence(source, build, _Conversations(build), json_values(source, build), "event of a conversation")
 
 
-def _read_document(source: Source, document: Document, build: EvidenceBuilder) -> None:
-    fields = {} if opens_with(document.body, b"[") else fields_of(document.body)
-    if fields and not _has_history(fields):
-        message = f"{source.name} is one event of an OpenHands conversation, and no run"
-        raise UnknownFormatError(message, hint="put the events of the conversation into one list", code="no_trace")
-    items, base = (items_of(fields["history"]), "/history") if fields else (items_of(document.body), "")
-    conversation = Conversation(build.trace(text(fields, *_NAMES) or "conversation"), build)
-    conversation.look_through(_beside(fields), document.spot)
-    for item, spot, tainted in document_values(source, build, document, items, base):
-        _tell(conversation, item, spot, tainted)
-    conversation.close()
+class _Conversations:
+    """The conversations of one evidence: each record with a history is one, and so are the events that stand loose."""
 
+    def __init__(self, build: EvidenceBuilder) -> None:
+        self._build = build
+        self._loose: Conversation | None = None
 
-def _read_lines(source: Source, build: EvidenceBuilder) -> None:
-    """A line is an event of the one conversation, or a record with the history of its own."""
-    loose: Conversation | None = None
-    for value, spot, tainted in json_values(source, build):
+    def document(self, source: Source, document: Document) -> None:
+        """A record with a history, or the list of the events. Raises UnknownFormatError for one event alone."""
+        fields = {} if opens_with(document.body, b"[") else fields_of(document.body)
+        if fields and not _has_history(fields):
+            message = f"{source.name} is one event of an OpenHands conversation, and no run"
+            raise UnknownFormatError(message, hint="put the events of the conversation into one list", code="no_trace")
+        items, base = (items_of(fields["history"]), "/history") if fields else (items_of(document.body), "")
+        events = document_values(source, self._build, document, items, base)
+        self._record(text(fields, *_NAMES) or "conversation", fields, document.spot, events)
+
+    def line(self, one: _Value) -> None:
+        """An event of the one conversation, or a record with the history of its own."""
+        value, spot, tainted = one
         fields = fields_of(value)
         if "history" not in fields:
-            loose = loose or Conversation(build.trace("conversation"), build)
-            _tell(loose, value, spot, tainted)
-            continue
-        name = text(fields, *_NAMES) or f"conversation-{build.counts.lines - 1}"
-        conversation = Conversation(build.trace(name), build)
+            self._loose = self._loose or Conversation(self._build.trace("conversation"), self._build)
+            _tell(self._loose, value, spot, tainted)
+            return
+        name = text(fields, *_NAMES) or f"conversation-{self._build.counts.lines - 1}"
+        history = enumerate(items_of(fields["history"]))
+        self._record(name, fields, spot, ((item, spot.down(f"/history/{at}"), tainted) for at, item in history))
+
+    def close(self) -> None:
+        """The events that stood loose are whole."""
+        if self._loose is not None:
+            self._loose.close()
+
+    def _record(self, name: str, fields: Fields, spot: Spot, events: Iterable[_Value]) -> None:
+        conversation = Conversation(self._build.trace(name), self._build)
         conversation.look_through(_beside(fields), spot)
-        for at, item in enumerate(items_of(fields["history"])):
-            _tell(conversation, item, spot.down(f"/history/{at}"), tainted)
+        for item, at, tainted in events:
+            _tell(conversation, item, at, tainted)
         conversation.close()
-    if loose is not None:
-        loose.close()
 
 
 def _beside(fields: Fields) -> Fields:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forensics.formats.shared.fields import Fields, is_text, object_in, text
-from forensics.formats.shared.json_lines import walk_lines
 from forensics.formats.shared.pi_walk import HEADS, Session
+from forensics.formats.shared.walks import walk_lines
 
 if TYPE_CHECKING:
     from forensics.core.reading import EvidenceBuilder

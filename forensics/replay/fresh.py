@@ -11,7 +11,7 @@ import functools
 import re
 from typing import TYPE_CHECKING, Any
 
-from forensics.core.pointers import pointer_tokens
+from forensics.core.pointers import resolve_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -68,8 +68,8 @@ def learnable(handles: Sequence[Handle], recorded: Any, presented: Any, rules: R
     value of the same kind. The place of one that stands in a sentence is between the same words.
     """
     for handle in handles:
-        other = at(presented, handle.pointer)
-        around = at(recorded, handle.pointer)
+        other = resolve_pointer(presented, handle.pointer)
+        around = resolve_pointer(recorded, handle.pointer)
         if isinstance(around, str) and isinstance(other, str) and around != handle.value:
             other = _between(around.partition(handle.value), other)
         if isinstance(other, (str, int)) and not isinstance(other, bool):
@@ -89,15 +89,3 @@ def _kind(rules: RuleSet, value: Any, pointer: str) -> str | None:
     if isinstance(value, bool) or not isinstance(value, (str, int)) or len(str(value)) > _LONGEST:
         return None
     return rules.handle_kind(str(value), pointer.rpartition("/")[2] or None)
-
-
-def at(value: Any, pointer: str) -> Any:
-    """What stands at a JSON Pointer; None where nothing does."""
-    for step in pointer_tokens(pointer):
-        if isinstance(value, dict) and step in value:
-            value = value[step]
-        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
-            value = value[int(step)]
-        else:
-            return None
-    return value

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from forensics.core.late import Made, late
-from forensics.core.pointers import pointer_tokens
+from forensics.core.pointers import pointer_tokens, resolve
+from forensics.rules.globs import aligned
 from forensics.rules.words import lowered, phrase_pattern, split_words
 
 if TYPE_CHECKING:
@@ -136,43 +137,11 @@ def glob(pattern: str) -> Callable[[str], bool]:
     """A matcher for `*` (any run of characters) and `?` (one); everything else stands for itself, case included."""
     if "*" not in pattern and "?" not in pattern:
         return pattern.__eq__
-    return lambda value: _globs(pattern, value)
+    return lambda value: aligned(pattern, value, _meets)
 
 
-def _globs(pattern: str, value: str) -> bool:
-    """Greedy with one way back, to the last star: at most len(pattern) x len(value) steps; a regex may take more."""
-    at, star, resume, place = 0, -1, 0, 0
-    while place < len(value):
-        if at < len(pattern) and pattern[at] == "*":
-            star, resume, at = at, place, at + 1
-        elif at < len(pattern) and pattern[at] in ("?", value[place]):
-            at, place = at + 1, place + 1
-        elif star >= 0:
-            resume += 1
-            at, place = star + 1, resume
-        else:
-            return False
-    return pattern[at:].strip("*") == ""
-
-
-def resolve_pointer(value: object, pointer: str, default: object = None) -> object:
-    """The value at a JSON Pointer (RFC 6901), or `default` when nothing stands there."""
-    return _resolve(value, pointer_tokens(pointer), default)
-
-
-def _resolve(value: object, tokens: tuple[str, ...], default: object) -> object:
-    for token in tokens:
-        if isinstance(value, dict):  # first, because asking about Mapping is slow
-            if token not in value:
-                return default
-            value = value[token]
-        elif isinstance(value, Mapping) and token in value:
-            value = value[token]
-        elif isinstance(value, (list, tuple)) and token.isdecimal() and token.isascii() and int(token) < len(value):
-            value = value[int(token)]
-        else:
-            return default
-    return value
+def _meets(pattern: str, character: str) -> bool:
+    return pattern in ("?", character)
 
 
 def needed_keys(condition: Condition, *place: str) -> frozenset[str] | None:
@@ -217,10 +186,10 @@ def _test_at(tokens: tuple[str, ...], keys: frozenset[str], test: ValueTest) -> 
     if "*" in tokens:
         star = tokens.index("*")
         before, inner = tokens[:star], _test_at(tokens[star + 1 :], keys, test)
-        return lambda value: any(map(inner, _children(_resolve(value, before, _MISSING))))
+        return lambda value: any(map(inner, _children(resolve(value, before, _MISSING))))
     if keys:
-        return lambda value: any(map(test, _members(_resolve(value, tokens, _MISSING), keys)))
-    return lambda value: test(_resolve(value, tokens, _MISSING))
+        return lambda value: any(map(test, _members(resolve(value, tokens, _MISSING), keys)))
+    return lambda value: test(resolve(value, tokens, _MISSING))
 
 
 def _children(container: object) -> Iterable[object]:

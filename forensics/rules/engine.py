@@ -15,10 +15,10 @@ import msgspec
 
 from forensics.core.classes import ClassEvidence, Effect, Scope, Source, Stability, Tier, ToolFacts
 from forensics.core.keyed import Keyed
+from forensics.core.pointers import resolve_pointer
 from forensics.core.rpc_errors import answered
 from forensics.rules.conditions import (
     glob,
-    resolve_pointer,
     same_json,
 )
 from forensics.rules.members import Holding, MemberRules

@@ -18,7 +18,7 @@ def meet(one: str, other: str) -> bool:
     """Whether there is a name that both match."""
     if _STAR not in one or _STAR not in other:
         wide, fixed = (one, other) if _STAR in one else (other, one)
-        return _aligned(wide, fixed, _agree)
+        return aligned(wide, fixed, _agree)
     starts = zip(one.partition(_STAR)[0], other.partition(_STAR)[0], strict=False)
     ends = zip(one.rpartition(_STAR)[2][::-1], other.rpartition(_STAR)[2][::-1], strict=False)
     return all(_agree(*pair) for pair in (*starts, *ends))  # what stands between finds room in the other's star
@@ -26,15 +26,17 @@ def meet(one: str, other: str) -> bool:
 
 def covers(wide: str, narrow: str) -> bool:
     """Whether `wide` matches all that `narrow` does. A yes is certain; a no is not where `?` stands beside `*`."""
-    return _aligned(wide, narrow, lambda mine, theirs: mine == theirs or (mine == _ONE and theirs != _STAR))
+    return aligned(wide, narrow, lambda mine, theirs: mine == theirs or (mine == _ONE and theirs != _STAR))
 
 
 def _agree(one: str, other: str) -> bool:
     return one == other or _ONE in (one, other)
 
 
-def _aligned(pattern: str, fixed: str, fits: Callable[[str, str], bool]) -> bool:
-    """Whether the stars of `pattern` can be filled so that its other characters fit `fixed` one by one."""
+def aligned(pattern: str, fixed: str, fits: Callable[[str, str], bool]) -> bool:
+    """Whether the stars of `pattern` can be filled so that its other characters fit `fixed` one by one. Greedy with one
+    way back, to the last star: at most len(pattern) x len(fixed) steps; a regex may take more.
+    """
     at, star, resume, place = 0, -1, 0, 0
     while place < len(fixed):
         if at < len(pattern) and pattern[at] == _STAR:

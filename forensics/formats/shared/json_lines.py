@@ -6,7 +6,7 @@ lost), NUL bytes around a record (a power cut between two appends), and records 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -44,25 +44,6 @@ def json_lines(source: Source, build: EvidenceBuilder) -> Iterator[JsonLine]:
         for one in _objects(line, build):
             build.counts.records += 1
             yield one
-
-
-class Walk(Protocol):
-    """What takes the records of a log one by one."""
-
-    def line(self, one: JsonLine) -> None:
-        """Take the next record."""
-
-    def close(self) -> None:
-        """Take note that there is none behind it."""
-
-
-def walk_lines(source: Source, build: EvidenceBuilder, walk: Walk, what: str) -> None:
-    """Hand every record of a log over. Raises CorruptEvidenceError where there is none: `what` names one of them."""
-    for one in json_lines(source, build):
-        walk.line(one)
-    walk.close()
-    if not build.counts.records:
-        raise source.holds_no(what)
 
 
 def json_values(source: Source, build: EvidenceBuilder) -> Iterator[tuple[Payload, Spot, str | None]]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forensics.core.pointers import pointer_tokens
-from forensics.rules.conditions import compile_condition, glob, needed_keys, resolve_pointer, same_json
+from forensics.rules.conditions import compile_condition, glob, needed_keys, same_json
 from forensics.rules.model import Condition
 
 SUBJECT: dict[str, object] = {
@@ -81,16 +80,6 @@ def test_conditions(condition: Condition, holds: bool) -> None:  # noqa: FBT001 
 )
 def test_keys_without_which_a_condition_cannot_hold(condition: Condition, keys: set[str] | None) -> None:
     assert needed_keys(condition, "arguments") == keys
-
-
-def test_pointers_follow_rfc_6901() -> None:
-    arguments = SUBJECT["arguments"]
-    assert resolve_pointer(arguments, "/a~1b/~0") == 2
-    assert resolve_pointer(arguments, "/list/0/k") == "v"
-    assert resolve_pointer(arguments, "/list/1/k", "default") == "default"
-    assert resolve_pointer(arguments, "") is arguments
-    with pytest.raises(ValueError, match="not a JSON Pointer"):
-        pointer_tokens("mode")
 
 
 def test_json_equality_keeps_types_apart() -> None:
