@@ -10,7 +10,6 @@ import base64
 import binascii
 import contextlib
 import datetime
-import json
 import re
 import string
 from pathlib import Path
