@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import compress
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -45,6 +46,7 @@ _RESULT = int(StepKind.TOOL_RESULT)
 _MODEL = int(StepKind.MODEL)
 _OTHER = int(StepKind.OTHER)
 _STRUCTURED = (_CALL, _RESULT)
+_BROUGHT = attrgetter("step", "pointer", "value")
 _ROLES = {_CALL: "argument", _MODEL: "model_output"}
 
 
@@ -146,10 +148,10 @@ class _Flow:
             self._come_back(text.row, runs)
 
     def _promote(self, text: Text, runs: Runs, found: dict[int, str]) -> None:
-        """Short values that these arguments hold after all."""
+        """Short values that these arguments hold after all, in the order in which they were brought."""
         pending = self.minting.pending
-        for run in [run for run in runs if run in pending]:
-            index = self.minting.promote(text, run) if run in pending else None
+        for waiting in sorted({pending[run] for run in runs if run in pending}, key=_BROUGHT):
+            index = self.minting.promote(text, waiting)
             if index is not None:
                 found[index] = "verbatim"
 

@@ -268,11 +268,12 @@ class Minting:
         """From now on an argument may hold it: of several with one anchor, the first waits."""
         self.pending.setdefault(waiting.anchor, waiting)
 
-    def promote(self, text: Text, run: bytes) -> int | None:
+    def promote(self, text: Text, waiting: Pending) -> int | None:
         """A value that waited and that an argument holds after all came from its result: its index among the handles,
         or None where it still tells too little.
         """
-        value, step, pointer, anchor = astuple(self.pending.pop(run))
+        value, step, pointer, anchor = astuple(waiting)
+        del self.pending[anchor]
         number = value.isdigit()
         if number and not self._is_leaf(value, text):
             return None

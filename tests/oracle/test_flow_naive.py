@@ -185,8 +185,8 @@ class Naive:
         for run in self.runs(row):
             for index, written in self.best(run, self.plain[row]):
                 named.setdefault(index, written)
-        for run in self.runs(row) if kind == StepKind.TOOL_CALL else ():
-            self.promote(run, row, named)
+        if kind == StepKind.TOOL_CALL:
+            self.promote(row, named)
         for how, decoded in self.decoded(row) if kind in (StepKind.TOOL_CALL, StepKind.MODEL) else ():
             for run in all_runs(decoded):
                 for index, written in self.best(run, decoded):
@@ -263,8 +263,9 @@ class Naive:
         alone = [leaf for leaf in leaves if leaf[3] == rest and rest[-3:] != "000"]
         return bool(alone) or any(str(leaf[3]) == rest and self.rules.is_id_key(leaf[2] or "") for leaf in leaves)
 
-    def promote(self, run: bytes, row: int, named: dict[int, str]) -> None:
-        for waiting in [one for one in self.waiting if anchor_of(one[0]) == run]:
+    def promote(self, row: int, named: dict[int, str]) -> None:
+        here = [one for one in self.waiting if anchor_of(one[0]) in self.runs(row)]
+        for waiting in sorted(here, key=lambda one: (one[1], one[3], one[0])):
             value, origin, call, pointer = waiting
             self.waiting.remove(waiting)
             if value.isdigit() and not self.tells(value, row):
