@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
 from forensics.core.limits import parsed
+from forensics.core.meant import meant
 from forensics.formats.registry import names
 
 
@@ -19,7 +20,7 @@ def _one_or_many(value: object) -> object:
 
 def _known_format(value: str) -> str:
     if value not in names():
-        raise ValueError(f"there is no format {value!r}; one of: {', '.join(names())}")
+        raise ValueError(f"there is no format {value!r}; {meant(value, names())}")
     return value
 
 

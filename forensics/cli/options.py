@@ -68,10 +68,11 @@ def known_format(_context: click.Context, _parameter: click.Parameter, value: st
     """A click callback: the name of a format, or a usage error that lists them."""
     if value is None:
         return None
+    from forensics.core.meant import meant
     from forensics.formats.registry import names
 
     if value not in names():
-        raise click.BadParameter(f"there is no format {value!r}; one of: {', '.join(names())}")
+        raise click.BadParameter(f"there is no format {value!r}; {meant(value, names())}")
     return value
 
 

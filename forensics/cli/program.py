@@ -69,9 +69,6 @@ Shell completion, for bash (zsh and fish alike):
 """
 
 
-_NEAR = 0.6
-
-
 class LazyGroup(click.Group):
     """A group whose commands are named in a table of name to (module, help) and imported on demand."""
 
@@ -95,15 +92,10 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with the nearest name where there is no such command."""
         if args and args[0] not in self.table and not args[0].startswith("-"):
-            raise click.UsageError(f"There is no command {args[0]!r}{self._nearest(args[0])}", ctx)
+            from forensics.core.meant import meant
+
+            raise click.UsageError(f"There is no command {args[0]!r}; {meant(args[0], self.table)}", ctx)
         return super().resolve_command(ctx, args)
-
-    def _nearest(self, name: str) -> str:
-        """The command that is meant, if one name is near; else all of them."""
-        from difflib import get_close_matches
-
-        near = get_close_matches(name.lower(), self.table, 1, _NEAR)
-        return f"; did you mean {near[0]!r}?" if near else f"; one of: {', '.join(self.table)}."
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """The list of commands for `--help`, out of the table."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.core.meant import meant
 from forensics.errors import LimitExceededError
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def parsed(setting: str) -> tuple[str, int]:
     name, _, number = setting.partition("=")
     name, number = name.strip().replace("-", "_"), number.strip().lower()
     if name not in NAMES:
-        message = f"there is no limit {name!r}; one of: {', '.join(NAMES)}"
+        message = f"there is no limit {name!r}; {meant(name, NAMES)}"
         raise ValueError(message)
     digits, unit = (number[:-1], _UNITS[number[-1]]) if number[-1:] in _UNITS else (number, 1)
     if not (digits.isascii() and digits.isdigit()) or int(digits) == 0:

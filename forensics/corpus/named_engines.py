@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from forensics.core.meant import meant
 from forensics.corpus.engines import Engine, processes, serial
 from forensics.errors import ConfigurationError
 
@@ -19,7 +20,7 @@ def engine_named(name: str, workers: int | None = None, at: str | None = None) -
     and EngineUnavailableError where none answers.
     """
     if name not in _ENGINES:
-        raise ConfigurationError(f"there is no engine {name}", hint=f"one of {', '.join(_ENGINES)}")
+        raise ConfigurationError(f"there is no engine {name}", hint=meant(name, _ENGINES))
     try:
         return _ENGINES[name](workers, at)
     except ImportError:

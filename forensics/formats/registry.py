@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from forensics.core.jsonvalue import decode
+from forensics.core.meant import meant
 from forensics.core.sanitise import one_line
 from forensics.errors import AmbiguousFormatError, ConfigurationError, UnknownFormatError
 from forensics.formats.marks import may_be
@@ -117,7 +118,7 @@ def reader(name: str) -> Reader:
 
         return cast("Reader", next(e for e in entry_points(group=ENTRY_POINTS) if e.name == name).load())
     message = f"there is no format named {name}"
-    raise UnknownFormatError(message, hint=f"one of: {', '.join(names())}")
+    raise UnknownFormatError(message, hint=meant(name, names()))
 
 
 def is_an_archive(source: Source, kind: str) -> bool:

@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from forensics.core.meant import FEW, meant
 from forensics.errors import ConfigurationError
 from forensics.replay.bound import bound_names
 from forensics.replay.imports import imports_of, source_of
-from forensics.replay.meant import meant
 from forensics.replay.plan import Code
 
 if TYPE_CHECKING:
@@ -64,4 +64,6 @@ def _check_name(module: str, name: str, source: str, paths: Sequence[str]) -> No
     """
     bound = bound_names(Path(source))
     if bound is not None and name not in bound and source_of(f"{module}.{name}", paths) is None:
-        raise ConfigurationError(f"there is no {name} in the module {module}", hint=meant(name, bound))
+        raise ConfigurationError(
+            f"there is no {name} in the module {module}", hint=meant(name, sorted(bound), listed=FEW)
+        )

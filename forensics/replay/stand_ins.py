@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from forensics.core.meant import FEW, meant
 from forensics.core.sanitise import one_line
 from forensics.errors import ConfigurationError
-from forensics.replay.meant import meant
 from forensics.replay.plan import Mode
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def check_stand_ins(plan: Plan, recorded: Trace) -> None:
     for name in (*(one.tool for one in plan.stubs), *(one.tool for one in plan.overrides)):
         if name not in called:
             message = f"{one_line(name, _SHOWN)} has a stand-in, and the recorded run never calls a tool of that name"
-            raise ConfigurationError(message, hint=meant(name, called))
+            raise ConfigurationError(message, hint=meant(name, sorted(called), listed=FEW))
 
 
 class StandIns:

@@ -15,7 +15,7 @@ from forensics.cli.program import program
 def test_the_nearest_command_is_named(words: list[str], meant: str) -> None:
     ended = CliRunner().invoke(program, words)
     assert ended.exit_code == 2
-    assert ended.stderr.endswith(f"There is no command {words[-1]!r}; did you mean {meant!r}?\n")
+    assert ended.stderr.endswith(f"There is no command {words[-1]!r}; did you mean {meant}?\n")
 
 
 def test_where_none_is_near_all_are_named() -> None:

@@ -96,7 +96,9 @@ def _sql(sql: str | None, question: str | None) -> str:
             raise click.UsageError("There is no standard input to read the question from.")
         return sys.stdin.read() if sql == STDIN else sql or ""
     if question not in BY_NAME:
-        raise click.UsageError(f"There is no question {question!r}; one of: {', '.join(BY_NAME)}.")
+        from forensics.core.meant import meant
+
+        raise click.UsageError(f"There is no question {question!r}; {meant(question, BY_NAME)}")
     return BY_NAME[question].sql
 
 

@@ -23,6 +23,7 @@ def command(pack: str | None, settings: Settings) -> int:
 
     The shipped packs, and those of --rules, with what each rule says on the axes of effect, result and scope.
     """
+    from forensics.core.meant import meant
     from forensics.report.rule_rows import rule_list_document
     from forensics.rules import load_rules
     from forensics.rules.collection import collect, read_all
@@ -30,7 +31,7 @@ def command(pack: str | None, settings: Settings) -> int:
     rules = load_rules(settings.rules)
     names = [one.pack for one in rules.packs]
     if pack is not None and pack not in names:
-        raise click.BadParameter(f"there is no pack {pack!r}; one of: {', '.join(names)}", param_hint="--pack")
+        raise click.BadParameter(f"there is no pack {pack!r}; {meant(pack, names)}", param_hint="--pack")
     files = read_all(collect((), settings.rules).files)
     wanted = [file for file in files if pack in (None, file.pack.pack)]
     show(rule_list_document(wanted, rules.digest), settings)

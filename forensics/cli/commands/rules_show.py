@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 import click
@@ -56,7 +55,9 @@ def _rule(name: str, codes: Iterable[str], settings: Settings) -> object:
     rules = [placed for file in read_all(collect((), settings.rules).files) for placed in file.rules()]
     found = next((placed for placed in rules if placed.rule.id == name), None)
     if found is None:
-        near = difflib.get_close_matches(name, [*codes, *(placed.rule.id for placed in rules)])
-        hint = f"; did you mean {' or '.join(near)}?" if near else "; `forensics rules list` names the rules"
-        raise click.BadParameter(f"there is no rule and no code {name!r}{hint}", param_hint="CODE|ID")
+        from forensics.core.meant import meant
+
+        hint = meant(name, [*codes, *(placed.rule.id for placed in rules)], listed=0)
+        hint = hint or "`forensics rules list` names the rules"
+        raise click.BadParameter(f"there is no rule and no code {name!r}; {hint}", param_hint="CODE|ID")
     return rule_document(found, rules, digest)

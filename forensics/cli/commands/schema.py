@@ -27,6 +27,7 @@ def command(name: str | None) -> int:
 
     Without NAME it lists the names.
     """
+    from forensics.core.meant import meant
     from forensics.report.jsonout import json_bytes
     from forensics.report.schemas import ALIASES, names, schema
 
@@ -34,6 +35,6 @@ def command(name: str | None) -> int:
         write("".join(f"{known}\n" for known in names()).encode())
         return 0
     if name not in (*names(), *ALIASES):
-        raise click.BadParameter(f"there is no schema {name!r}; one of: {', '.join(names())}", param_hint="NAME")
+        raise click.BadParameter(f"there is no schema {name!r}; {meant(name, names())}", param_hint="NAME")
     write(json_bytes(schema(name)))
     return 0

@@ -93,8 +93,8 @@ def refused(tmp_path: Path, source: str, target: str = "mine:run") -> str:
     ("source", "hint"),
     [
         ("def ran(ports): return 1\n", "did you mean ran?"),
-        ("class Agent:\n    def run(self, ports): return 1\n", "there is Agent"),
-        ("def outer():\n    run = 1\n", "there is outer"),
+        ("class Agent:\n    def run(self, ports): return 1\n", "one of: Agent"),
+        ("def outer():\n    run = 1\n", "one of: outer"),
         ("raise SystemExit(9)\n", ""),
     ],
 )

@@ -214,7 +214,7 @@ def test_a_stand_in_that_a_rebuilt_agent_cannot_ask_for_is_a_wrong_use(samples: 
     unknown = (Stub("zzz", (1,)),)
     why = "has a stand-in, and the recorded run never calls a tool of that name: "
     assert asked(stubs=(Stub("pager.triger", (1,)),)) == f"pager.triger {why}did you mean pager.trigger?"
-    assert asked(overrides=(Override("zzz", HANDED_IN),)).startswith(f"zzz {why}there is incident.annotate, ")
+    assert asked(overrides=(Override("zzz", HANDED_IN),)).startswith(f"zzz {why}one of: incident.annotate, ")
     assert asked(stubs=(Stub("pager.trigger", (1,)),)) == ""
     assert asked(stubs=unknown, mode=Mode.LIVE, endpoint="https://localhost/v1") == ""
     assert asked(stubs=unknown, agent=HANDED_IN) == ""
