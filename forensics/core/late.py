@@ -40,8 +40,8 @@ class Made(dict[Key, Value]):
 
     def __init__(self, make: Callable[[Key], Value]) -> None:
         super().__init__()
-        self._make = make
+        self.make = make
 
     def __missing__(self, key: Key) -> Value:
-        made = self[key] = self._make(key)
+        made = self[key] = self.make(key)
         return made

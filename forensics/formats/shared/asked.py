@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from forensics.core.late import Made
 
 _T = TypeVar("_T")
 
@@ -13,18 +12,13 @@ _SHORT = 64  # bytes of a value that is kept
 _KEPT = 4096
 
 
-class Asked(dict[bytes, _T], Generic[_T]):
-    """The answers of `ask` by the values that it was asked about."""
-
-    def __init__(self, ask: Callable[[bytes], _T]) -> None:
-        super().__init__()
-        self._ask = ask
+class Asked(Made[bytes, _T]):
+    """The answers by the values that were asked about. Those come from the evidence: there is no end to them."""
 
     def __missing__(self, value: bytes) -> _T:
         """Ask about a value that is not kept."""
-        answer = self._ask(value)
-        if len(value) <= _SHORT:
-            if len(self) >= _KEPT:
-                self.clear()
-            self[value] = answer
-        return answer
+        if len(value) > _SHORT:
+            return self.make(value)
+        if len(self) >= _KEPT:
+            self.clear()
+        return super().__missing__(value)
