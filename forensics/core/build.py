@@ -260,6 +260,7 @@ class TraceBuilder(ExecutionBuilder):
 
     def _adopt(self, lane: Lane, message: Message, rows: list[int], spot: Spot) -> int:
         turn = self.turn(lane, spot, text=message.text)
+        self.shown_turns.add(turn)
         for part, row in zip(message.calls, rows, strict=True):
             if row < 0:
                 self._ask(lane, turn, part, spot)
@@ -315,6 +316,7 @@ class TraceBuilder(ExecutionBuilder):
         """Say what can only be said at the end: ids used twice, calls never answered, executions never recorded."""
         self._duplicate_ids()
         self._missing_ids()
+        self._nameless()
         for lane in self._lanes.values():
             if lane.whole:
                 self._unasked_executions(lane)
@@ -383,6 +385,16 @@ class TraceBuilder(ExecutionBuilder):
         if without:
             message = f"{len(without)} of {len(calls)} calls have no id: they are paired by name and order"
             self.note(finding("missing_call_id", message, steps=tuple(self._call(row).step for row in without)))
+
+    def _nameless(self) -> None:
+        """Calls of no tool: what was done is not known, whatever came back, and another member may name it."""
+        strings, tools = self.trace.strings, self.trace.calls.column("tool")
+        blank = {number for number in set(tools) if not strings[number].strip()}
+        rows = [row for row, number in enumerate(tools) if number in blank] if blank else []
+        if rows:
+            step = self._call(rows[0]).step
+            message = f"{len(rows)} of {len(tools)} calls name no tool: what they did is not known"
+            self.gap("evidence_gap", message, Spot(self.trace.place_of(step), self.trace.pointer_of(step)))
 
     def _unasked_executions(self, lane: Lane) -> None:
         """Where every turn is recorded, a tool of the agent's that ran was asked for."""

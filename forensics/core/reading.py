@@ -13,6 +13,7 @@ from forensics.core.evidence import Basis, Evidence, Gap, Severity
 from forensics.core.findings import Finding, default_severity, finding
 from forensics.core.secrets import NO_SECRETS, Secrets
 from forensics.core.trace import Places, Trace
+from forensics.core.unread_calls import unread_calls
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -148,6 +149,8 @@ class EvidenceBuilder:
         for builder in self._traces.values():
             traces.append(builder.finish())
             self._gaps.extend(builder.gaps)
+            if not self.records_calls:
+                self._gaps.extend(unread_calls(traces[-1], builder.shown_turns, builder.gaps))
             self.counts.orphan_results.extend(builder.orphan_results)
             self.counts.tool_results += builder.result_count
             self.counts.model_calls += builder.model_calls

@@ -36,6 +36,7 @@ class Recorder:
         self.model_calls = 0
         self._lanes: dict[str, Lane] = {}
         self._turn_rows = array("i")
+        self.shown_turns: set[int] = set()  # turns that have no record of their own
         self._inherited: set[int] = set()
         self._unasked = 0
         self._asked_by = array("i")  # by call, the turn that asked for it first

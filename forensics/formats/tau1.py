@@ -86,7 +86,8 @@ def _run(  # noqa: PLR0917 - one run with all that the file says around it
         tell(builder, lane, (message,), document.spot)
         doubts.note(builder, (message,), document.spot)
         if _hides_a_call(message):
-            builder.gap("evidence_gap", "a call that stands in the words of a message", spot.down(f"/traj/{at}"))
+            where = Spot(message.place if message.place >= 0 else spot.place, document.spot.pointer + message.pointer)
+            builder.gap("evidence_gap", "a call that stands in the words of a message", where)
     taint(builder, document.taint_of(raw), spot)
     return builder.trace.id
 

@@ -7,15 +7,18 @@ table is read by the end of its name.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 
 import msgspec
 
+from forensics.core.jsonvalue import value_of
 from forensics.core.messages import MODEL_ROLES
 from forensics.core.sanitise import one_line
 from forensics.core.trace import Boundary, Payload
 from forensics.formats.shared.fields import (
     Fields,
     fields_of,
+    holds_a_call,
     is_text,
     is_true,
     items_of,
@@ -356,16 +359,33 @@ def read_tool_calls(draft: Draft, fields: Fields) -> None:
 
 def _doubt_members(draft: Draft, fields: Fields) -> None:
     """Calls that stand in a member of another name, unless they repeat those that were read."""
-    told = {part.recorded_id for part in draft.calls if part.recorded_id}
+    told: AbstractSet[object] = {part.recorded_id for part in draft.calls if part.recorded_id}
     for name, held in fields.items():
         if name in _SEEN or name in _REPEATING or spelled(name) in _CALLS:
             continue
         found = items_of(held) if opens_with(held, b"[") else [held] if opens_with(held, b"{") else []
         looks = [inner for inner in map(fields_of, found) if looks_like_a_call(inner)]
-        if any(text(inner, *_CALL_ID) not in told for inner in looks):
+        deeper = bool(found) and not looks and holds_a_call(held) and _holds_another(value_of(held), told)
+        if deeper or any(text(inner, *_CALL_ID) not in told for inner in looks):
             draft.doubt(f"what looks like calls in a member that is not read ({one_line(name, 40)})", "")
 
 
+def _holds_another(value: object, told: AbstractSet[object]) -> bool:
+    """Whether a tool with its arguments stands somewhere in a value, under an id that is not among those."""
+    todo: list[tuple[object, object]] = [(value, None)]
+    while todo:
+        item, held_by = todo.pop()
+        if isinstance(item, dict):
+            recorded = next((item[name] for name in _CALL_ID if item.get(name)), held_by)
+            if item.get("name") and any(item.get(name) for name in _ASKED_WITH) and recorded not in told:
+                return True
+            todo.extend((member, recorded) for member in item.values())
+        elif isinstance(item, list):
+            todo.extend((member, held_by) for member in item)
+    return False
+
+
+_ASKED_WITH = ("arguments", "args", "input")
 _REPEATING = frozenset({"additional_kwargs", "invalid_tool_calls", "tool_call_chunks", "response_metadata"})
 _CALL_ID = ("id", "call_id", "tool_call_id", "toolCallId", "tool_use_id")
 
@@ -387,8 +407,12 @@ _NOTHING = (b"null", b"[]", b"{}", b'""', b"false")
 
 def _read_tool_call(draft: Draft, fields: Fields, pointer: str) -> None:
     inner_raw = present(fields, "function", "custom")
+    if present(fields, "function") is not None and present(fields, "custom") is not None:
+        draft.doubt("one call that is of a function and of a custom tool", pointer)
     inner = fields_of(inner_raw) if inner_raw is not None and not is_text(inner_raw) else fields
     name = text(inner, "name", "toolName") or text(fields, "function")
+    if text(fields, "name") not in ("", name):
+        draft.doubt("one call that names two tools", pointer)
     arguments = present(inner, "arguments", "args", "input", "parameters")
     recorded = text(fields, "id", "call_id", "tool_call_id", "toolCallId")
     draft.call(part_of(name, recorded, arguments, pointer), inner, freeform="custom" in fields)
