@@ -66,6 +66,7 @@ _PEOPLE = frozenset({"user", "human", "user_proxy", "userproxy", "admin"})
 _PLAIN_ROLES = frozenset({"assistant", "user"})
 _RESULTS = frozenset({"tool", "function"})
 _RAN = late(rb'"\s*exitcode: -?\d+ \(')
+_RAN_BELOW = late(rb"\\n\s*exitcode: -?\d+ \(")  # in what is said of it: behind a line of one's own, or quoted
 _IN_WORDS = "calls of this chat stand in the words of its agents, and are not read"
 _CODE_RAN = "code ran that stands only in the words of an agent"
 _Value = tuple["Payload", "Spot", "str | None"]
@@ -194,11 +195,12 @@ class _Chat:
             self._answer(message, spot)
         elif _ran_code(fields):
             self._step(StepKind.OTHER, message, speaker, spot)
-            self.builder.gap("evidence_gap", _CODE_RAN, spot)
         elif message.says_model and (message.calls or not (first or self._speaks_for_a_person(speaker))):
             self._turn(message, speaker, spot)
         else:
             self._step(StepKind.SYSTEM if message.role == "system" else StepKind.USER, message, speaker, spot)
+        if _ran_code(fields) or _tells_of_code(fields):
+            self.builder.gap("evidence_gap", _CODE_RAN, spot)
         self._doubts.note(self.builder, (message,), spot)
         for name in unread_calls(fields, _READ_OF_AN_ANSWER if _RESPONSES in fields else _READ_OF_A_MESSAGE):
             says = "what looks like calls in a member of a message that is not read"
@@ -241,14 +243,21 @@ def _answers(fields: Fields) -> bool:
 
 
 def _ran_code(fields: Fields) -> bool:
-    """Whether a message says what came of code that ran."""
+    """Whether a message is what came of code that ran."""
+    return any(_RAN.match(one) for one in _said(fields))
+
+
+def _tells_of_code(fields: Fields) -> bool:
+    """Whether a message says, among other things, what came of code that ran."""
+    return any(_RAN_BELOW.search(one) for one in _said(fields))
+
+
+def _said(fields: Fields) -> list[Payload]:
+    """The texts of a message, as they are written."""
     content = present(fields, "content")
     parts = [] if content is None else [content] if is_text(content) else items_of(content)
     said = [one if is_text(one) else present(fields_of(one), "text") for one in parts]
-    return any(one is not None and _RAN.match(bytes(memoryview(one)[:_HEAD])) is not None for one in said)
-
-
-_HEAD = 64
+    return [one for one in said if one is not None]
 
 
 def _spoken(fields: Fields) -> Message:

@@ -108,6 +108,23 @@ def test_code_that_ran_stands_in_words(write: Callable[[Any], Reading]) -> None:
     assert hiding(write(result(TASK, ASKS, SHOWS, CODE, in_parts, ENDS))) == hiding(reading)
 
 
+@pytest.mark.parametrize("head", ["The code output:\n", "I ran it.\n\n  ", "First\nthen\n"])
+def test_code_that_ran_may_be_told_behind_a_line_of_ones_own(head: str, write: Callable[[Any], Reading]) -> None:
+    for said in (RAN, {**RAN, "name": "coder", "role": "assistant"}):
+        reading = write(result(TASK, ASKS, SHOWS, CODE, {**said, "content": head + said["content"]}, ENDS))
+        assert hiding(reading) == ["code ran that stands only in the words of an agent"]
+        assert len(reading.traces[0].calls) == len(write(result(TASK, ASKS, SHOWS)).traces[0].calls)
+    quoted = {**CODE, "content": "print the exitcode: 0 (or another)"}
+    assert hiding(write(result(TASK, ASKS, SHOWS, quoted, ENDS))) == []
+
+
+def test_calls_of_a_message_that_quotes_what_ran_are_read(write: Callable[[Any], Reading]) -> None:
+    again = {**ASKS, "content": f"It said\n{RAN['content']}"}
+    reading = write(result(TASK, again, SHOWS, ENDS))
+    assert outcomes(reading) == outcomes(write(result(TASK, ASKS, SHOWS, ENDS)))
+    assert hiding(reading) == ["code ran that stands only in the words of an agent"]
+
+
 def test_what_looks_like_a_call_beside_what_is_said_is_a_gap(write: Callable[[Any], Reading]) -> None:
     for odd in ({**SHOWS, "tool_calls": [CALL]}, {**TASK, "more": [CALL]}, {**ENDS, "content": [CALL]}):
         assert hiding(write(result(TASK, ASKS, SHOWS, odd, ENDS)))
