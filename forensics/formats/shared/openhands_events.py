@@ -126,9 +126,12 @@ class Conversation:
             self._acts(kind, fields, spot, tainted)
 
     def _ends(self, kind: str, metadata: Fields) -> None:
-        """Note the call whose action ends the run; which of several calls under one id it is, is not known."""
+        """Note the call whose action ends the run; which of several calls under one id it is, is not known. A call of a
+        tool that is not called so may have done more than to end it, and its result is due.
+        """
         rows = self.lane.calls.get(text(metadata, "tool_call_id"))
-        self.ending = rows[0] if kind in _ENDS and len(rows) == 1 else None
+        ends = kind in _ENDS and len(rows) == 1 and self.builder.trace.calls[rows[0]].tool == kind
+        self.ending = rows[0] if ends else None
 
     def _is_a_persons(self, fields: Fields) -> bool:
         """Whether a message is a person's; where nothing says so, the first one is."""

@@ -164,7 +164,7 @@ def test_a_delegate_is_a_sub_agent(tmp_path: Path) -> None:
 
 
 def test_a_run_that_finished_ended(tmp_path: Path) -> None:
-    trace = read_value(tmp_path, [*RUN[:3], acts(4, "c9", response("r9", "c9"), "finish")]).traces[0]
+    trace = read_value(tmp_path, [*RUN[:3], acts(4, "c9", asks_for("finish", "c9"), "finish")]).traces[0]
     assert trace.ended_normally is True
     assert [call.absence for call in trace.calls] == [None, Absence.NOT_DUE]
 
@@ -222,7 +222,14 @@ def state(name: str) -> Fields:
     }
 
 
-ENDS = acts(2, "c1", response("r1", "c1"), "finish")
+def asks_for(tool: str, *calls: str) -> Fields:
+    """A response whose first call is of that tool."""
+    told = response("r1", *calls)
+    told["choices"][0]["message"]["tool_calls"][0]["function"]["name"] = tool
+    return told
+
+
+ENDS = acts(2, "c1", asks_for("finish", "c1"), "finish")
 AGAIN = {"id": 21, "source": "user", "action": "message", "args": {"content": "and now?"}}
 
 
@@ -252,12 +259,23 @@ def test_an_action_that_ends_the_run_is_answered_by_nothing(
 
 
 def test_a_tool_that_is_named_like_the_end_is_no_end(tmp_path: Path) -> None:
-    asked = response("r1", "c1")
-    asked["choices"][0]["message"]["tool_calls"][0]["function"]["name"] = "finish"
-    (call,) = read_value(tmp_path, [GO, acts(2, "c1", asked)]).traces[0].calls
+    (call,) = read_value(tmp_path, [GO, acts(2, "c1", asks_for("finish", "c1"))]).traces[0].calls
     assert (call.tool, call.absence) == ("finish", Absence.UNANSWERED)
 
 
+@pytest.mark.parametrize("tool", ["execute_bash", "reject", ""])
+def test_an_end_that_names_the_call_of_another_tool_ends_no_call(tool: str, tmp_path: Path) -> None:
+    ends = acts(2, "c1", asks_for(tool, "c1"), "finish")
+    (call,) = read_value(tmp_path, [GO, ends, state("finished")]).traces[0].calls
+    assert call.absence == Absence.UNANSWERED
+
+
+def test_a_rejection_ends_the_call_of_its_own_tool(tmp_path: Path) -> None:
+    ends = acts(2, "c1", asks_for("reject", "c1"), "reject")
+    (call,) = read_value(tmp_path, [GO, ends, state("rejected")]).traces[0].calls
+    assert call.absence == Absence.NOT_DUE
+
+
 def test_a_call_beside_the_one_that_ended_the_run_is_still_unanswered(tmp_path: Path) -> None:
-    trace = read_value(tmp_path, [GO, acts(2, "c1", response("r1", "c1", "c2"), "finish")]).traces[0]
+    trace = read_value(tmp_path, [GO, acts(2, "c1", asks_for("finish", "c1", "c2"), "finish")]).traces[0]
     assert [call.absence for call in trace.calls] == [Absence.NOT_DUE, Absence.UNANSWERED]
