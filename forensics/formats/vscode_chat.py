@@ -151,13 +151,15 @@ class _Log:
         return held if isinstance(held, list) else []
 
     def _tell(self, last: Spot) -> None:
-        now = {_id_of(one): one for one in self._requests()}
+        now: dict[str, list[Any]] = {}
+        for one in self._requests():
+            now.setdefault(_id_of(one), []).append(one)
         about = self.log.value if isinstance(self.log.value, dict) else {}
         fields = fields_of(raw(about))
         session = Session(self.build, _name(fields), pointers=False)
         for name, spot in self.first.items():
-            told = now.get(name, self.gone.get(name))
-            session.request(fields_of(raw(told)), spot, self.tainted, taken_back=name not in now)
+            for told in now.get(name) or [self.gone.get(name)]:
+                session.request(fields_of(raw(told)), spot, self.tainted, taken_back=name not in now)
         lost = {one for _, value in self.log.taken for one in call_ids(value)} - session.known
         for message in ("the log took back calls that stand nowhere else in it",) * bool(lost):
             self.odd.append((message, last))

@@ -7,13 +7,11 @@ asked for it names it by id. An event whose predecessor is not in the file is a 
 from __future__ import annotations
 
 from collections.abc import Callable
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from forensics.core.build import Execution, Lane, Spot
-from forensics.core.findings import finding
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import Boundary, Payload, StepKind
@@ -31,6 +29,7 @@ from forensics.formats.shared.fields import (
     text,
     whole_number,
 )
+from forensics.formats.shared.repeats import Repeats
 from forensics.formats.shared.rewritten import note_rewritten
 from forensics.formats.shared.wholeness import arguments_damage, result_damage
 
@@ -70,7 +69,7 @@ class Session:
     def __init__(self, build: EvidenceBuilder) -> None:
         self.build = build
         self.builder: TraceBuilder | None = None
-        self.seen: dict[str, bytes] = {}
+        self.seen = Repeats(build, "event")
         self.running: dict[str, _Running] = {}
         self.asked_for: dict[str, str] = {}
         self.denied: dict[str, Spot] = {}
@@ -92,7 +91,7 @@ class Session:
         kind = text(fields, "type")
         if self.builder is None:
             self.builder = self.build.trace(text(data, "sessionId") or _FIRST)
-        if self._is_again(fields, spot):
+        if self.seen.is_again(text(fields, "id"), fields, spot, self._builder()):
             return
         self._check_chain(fields, spot)
         event = Event(kind, data, spot, self._lane(fields, data), one.tainted)
@@ -101,23 +100,6 @@ class Session:
     def _builder(self) -> TraceBuilder:
         assert self.builder is not None  # noqa: S101 - the first line made it
         return self.builder
-
-    def _is_again(self, fields: Fields, spot: Spot) -> bool:
-        """Whether the same event stands in the file already."""
-        identity = text(fields, "id")
-        whole = blake2b(as_object(fields), digest_size=16).digest()
-        known = self.seen.setdefault(identity, whole)
-        if not identity or known is whole:
-            return False
-        if known != whole:
-            message = f"two different events carry the id {one_line(identity, 40)}"
-            locators = (self.build.places.locator(spot.place),)
-            self._builder().note(finding("duplicate_record_id", message, locators=locators))
-            return False
-        self.build.counts.duplicate_records += 1
-        message = f"the event {one_line(identity, 40)} stands twice"
-        self.build.once("duplicate_record", message, spot)
-        return True
 
     def _check_chain(self, fields: Fields, spot: Spot) -> None:
         parent = text(fields, "parentId")

@@ -37,6 +37,7 @@ from forensics.formats.shared.fields import (
     whole_number,
 )
 from forensics.formats.shared.messages.telling import taint
+from forensics.formats.shared.repeats import Repeats
 from forensics.formats.shared.rewritten import note_rewritten
 from forensics.formats.shared.wholeness import arguments_damage, result_damage
 
@@ -119,9 +120,12 @@ class Session:
         self.lane: Lane = self.builder.lane()
         self.pointers = pointers
         self.known: set[str] = set()
+        self._told = Repeats(build, "request")
 
     def request(self, fields: Fields, spot: Spot, tainted: str | None, *, taken_back: bool = False) -> None:
-        """Tell a request and the answer to it."""
+        """Tell a request and the answer to it, unless the same was told before."""
+        if self._told.is_again(text(fields, "requestId"), fields, spot, self.builder):
+            return
         spot = Spot(spot.place, spot.pointer, nanoseconds(present(fields, "timestamp")))
         before = len(self.builder.trace.calls)
         told = object_in(object_in(fields, "result"), "metadata")

@@ -104,6 +104,23 @@ def test_a_request_that_was_taken_back_is_told(tmp_path: Path) -> None:
     assert not reading.gaps
 
 
+def test_a_request_that_stands_twice_is_told_once(tmp_path: Path) -> None:
+    for reading in (write(tmp_path, RAN, RAN), log(tmp_path, begins(RAN, RAN))):
+        assert outcomes(reading) == [("0.0", "page", "ok", "recorded")]
+        assert reading.counts.duplicate_records == 1
+        assert not reading.gaps
+
+
+@pytest.mark.parametrize("name", ["r1", ""])
+def test_requests_that_no_id_tells_apart_are_told_all(name: str, tmp_path: Path) -> None:
+    first = {**RAN, "requestId": name}
+    other = request(name=name, rounds=[asks("c2")], results=gives("c2"))
+    for reading in (write(tmp_path, first, other), log(tmp_path, begins(first, other))):
+        (trace,) = reading.traces
+        assert [call.recorded_id for call in trace.calls] == ["c1", "c2"]
+        assert [one.code for one in trace.findings] == ["duplicate_record_id"] * bool(name)
+
+
 @pytest.mark.parametrize(
     "entries",
     [
