@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _MESSAGES = frozenset(
     {"role", "parts", "lc", "type", "request", "body", "object", "input", "messages", "contents", "items"}
-    | {"candidates", "output"}
+    | {"candidates", "output", "custom_id", "request_body", "modelInput"}
 )
 _RPC_BODIES = ("msg", "message", "payload", "data", "body", "rpc", "raw", "content", "request", "response")
 
@@ -40,6 +40,7 @@ MARKS: dict[str, frozenset[str]] = {
     "openai-responses": _MESSAGES,
     "anthropic-messages": _MESSAGES,
     "gemini": _MESSAGES,
+    "pydantic-ai": _MESSAGES,
     "claude-code": frozenset({"type", "agentType", "messages"}),
     "codex-cli": frozenset({"payload", "instructions", "git"}),
     "copilot-cli": frozenset({"data"}),

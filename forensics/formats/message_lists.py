@@ -1,4 +1,6 @@
-"""Is this a list of one API's messages, and what does it say? One reader for each API; the walk is that of them all."""
+"""Is this a list of one API's messages, or of a library's own, and what does it say? One reader for each; the walk is
+that of them all.
+"""
 
 from __future__ import annotations
 
@@ -66,4 +68,12 @@ GEMINI = MessageList(
     CARRIES="calls, arguments, results; function declarations where the request was kept",
     LACKS="call ids (mostly), executions apart from results, times",
     RERUN=_RERUN,
+)
+PYDANTIC_AI = MessageList(
+    NAME="pydantic-ai",
+    ABOUT="Pydantic AI's message history: requests and responses with their parts, a list or one a line",
+    CARRIES="calls, arguments, results, how each call ended, prompts, tools that the provider ran",
+    LACKS="tool schemas, executions apart from results, the times of single calls",
+    RERUN="the schemas, the settings, and the times between",
+    RECORDS_CALLS=True,
 )

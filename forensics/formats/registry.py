@@ -61,6 +61,7 @@ SHIPPED: dict[str, str] = {
     "otel-spans": "forensics.formats.span_list",
     "otlp": "forensics.formats.otlp",
     "pi": "forensics.formats.pi",
+    "pydantic-ai": "forensics.formats.message_lists:PYDANTIC_AI",
     "qwen-code": "forensics.formats.qwen_code",
     "sweagent": "forensics.formats.swe_agent",
     "tau1": "forensics.formats.tau1",

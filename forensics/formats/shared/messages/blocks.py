@@ -6,7 +6,7 @@ table is read by the end of its name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 
 import msgspec
@@ -23,24 +23,34 @@ from forensics.formats.shared.fields import (
     is_true,
     items_of,
     looks_like_a_call,
+    object_in,
     opens_with,
     present,
     spelled,
     text,
 )
 from forensics.formats.shared.messages.draft import Draft, part_of
-from forensics.formats.shared.messages.library_parts import LIBRARIES, asked_and_ended, is_asked_and_ended
+from forensics.formats.shared.messages.library_parts import (
+    LIBRARIES,
+    asked_and_ended,
+    haystack_call,
+    haystack_result,
+    is_asked_and_ended,
+    is_of_haystack,
+    kind_of_part,
+)
 
 
 def _tool_use(draft: Draft, fields: Fields, pointer: str) -> None:
-    by_agent = text(fields, "type").replace("-", "_") in _RUN_BY_THE_AGENT and not is_true(fields, "providerExecuted")
+    by_agent = kind_of_part(fields).replace("-", "_") in _RUN_BY_THE_AGENT and not is_true(fields, "providerExecuted")
     boundary = Boundary.TOOL if by_agent else Boundary.PROVIDER_TOOL
-    arguments = present(fields, "input", "arguments", "args")
-    recorded = text(fields, "id", "tool_use_id", "toolCallId")
-    draft.call(part_of(text(fields, "name", "toolName"), recorded, arguments, pointer, boundary), fields)
+    arguments = present(fields, "input", "arguments", "args", "tool_kwargs")
+    recorded = text(fields, "tool_call_id") or text(fields, "id", "tool_use_id", "toolCallId")
+    draft.call(part_of(text(fields, "name", *_TOOL_NAMES), recorded, arguments, pointer, boundary), fields)
 
 
 _RUN_BY_THE_AGENT = frozenset({"tool_use", "tool_call", "toolCall"})
+_TOOL_NAMES = ("toolName", "tool_name")
 
 
 def _tool_result(draft: Draft, fields: Fields, pointer: str) -> None:
@@ -179,9 +189,9 @@ def _reader_of(kind: str) -> _Block | None:
     return _BLOCKS.get(kind) or next((reader for end, reader in _FAMILIES if kind.endswith(end)), None)
 
 
-def read_item(draft: Draft, fields: Fields, pointer: str) -> bool:
-    """Read an object by its type; False where that is not known."""
-    reader = _reader_of(text(fields, "type")) or (asked_and_ended if is_asked_and_ended(fields) else None)
+def read_item(draft: Draft, fields: Fields, pointer: str, kind: str = "") -> bool:
+    """Read an object by its type, or by what names its kind instead; False where that is not known."""
+    reader = _reader_of(kind or text(fields, "type")) or (asked_and_ended if is_asked_and_ended(fields) else None)
     if reader is None:
         return False
     reader(draft, fields, pointer)
@@ -190,13 +200,14 @@ def read_item(draft: Draft, fields: Fields, pointer: str) -> bool:
 
 def read_content(draft: Draft, fields: Fields) -> None:
     """Read what a message says: its content, its parts, or its text."""
-    content = present(fields, "content")
     if "role" not in fields and _reader_of(text(fields, "type")) is not None:
         return
+    held = next((name for name in _SAID if present(fields, name) is not None), "")
+    content = fields[held] if held else None
     if draft.role == "tool" and content is not None and not _holds_results(content):
-        _tool_message(draft, fields, content)
+        _tool_message(draft, fields, content, f"/{held}")
     elif content is not None:
-        _read_blocks(draft, content, "/content")
+        _read_blocks(draft, content, f"/{held}")
     parts = present(fields, "parts")
     if parts is not None:
         _read_blocks(draft, parts, "/parts")
@@ -205,18 +216,27 @@ def read_content(draft: Draft, fields: Fields) -> None:
         draft.texts.append(draft.keep(said))
 
 
+_SAID = ("content", "blocks", "items")
+"""Members in which a message says something: LlamaIndex has blocks, Semantic Kernel items."""
+
+
 def _holds_results(content: Payload) -> bool:
-    if is_text(content):
-        return False
-    return any(
-        text(fields_of(item), "type").replace("-", "_").endswith(("tool_result", "tool_call_response"))
-        for item in items_of(content)
-    )
+    return not is_text(content) and any(_is_a_result(fields_of(item)) for item in items_of(content))
 
 
-def _tool_message(draft: Draft, fields: Fields, content: Payload) -> None:
-    recorded = text(fields, "tool_call_id", "tool_use_id", "toolCallId")
-    draft.result(part_of(text(fields, "name", "tool_name", "toolName"), recorded, content, "/content"), fields)
+def _is_a_result(fields: Fields) -> bool:
+    return kind_of_part(fields).replace("-", "_").endswith(_RESULTS) or "tool_call_result" in fields
+
+
+_RESULTS = ("tool_result", "tool_call_response", "function_result")
+
+
+def _tool_message(draft: Draft, fields: Fields, content: Payload, pointer: str) -> None:
+    recorded = text(fields, *_ANSWERED) or text(object_in(fields, "additional_kwargs"), *_ANSWERED)
+    draft.result(part_of(text(fields, "name", "tool_name", "toolName"), recorded, content, pointer), fields)
+
+
+_ANSWERED = ("tool_call_id", "tool_use_id", "toolCallId")
 
 
 def _read_blocks(draft: Draft, content: Payload, pointer: str) -> None:
@@ -224,9 +244,18 @@ def _read_blocks(draft: Draft, content: Payload, pointer: str) -> None:
         draft.texts.append(draft.keep(content))
         return
     if bytes(memoryview(content)[:1]) == b"{":
-        _read_block(draft, content, pointer)
+        parts = present(fields_of(content), "parts")  # Mastra keeps the parts of a message a level further down
+        if parts is None:
+            _read_block(draft, content, pointer)
+        else:
+            read_parts(draft, items_of(parts), f"{pointer}/parts")
         return
-    for index, raw in enumerate(items_of(content)):
+    read_parts(draft, items_of(content), pointer)
+
+
+def read_parts(draft: Draft, parts: Iterable[Payload], pointer: str, first: int = 0) -> None:
+    """Read some of the parts of a message, the first of which stands at that place in its list."""
+    for index, raw in enumerate(parts, first):
         _read_block(draft, raw, f"{pointer}/{index}")
 
 
@@ -235,12 +264,12 @@ def _read_block(draft: Draft, raw: Payload, pointer: str) -> None:
         draft.texts.append(draft.keep(raw))
         return
     fields = fields_of(raw)
-    kind = text(fields, "type")
+    kind = kind_of_part(fields)
     if kind in COMPACTED:
         _compaction(draft, fields, pointer)
     elif kind in _MEDIA:
         draft.shows(raw)
-    elif read_item(draft, fields, pointer) or _read_named_part(draft, fields, pointer):
+    elif read_item(draft, fields, pointer, kind) or _read_named_part(draft, fields, pointer):
         return
     else:
         draft.texts.append(draft.keep(raw))
@@ -283,8 +312,11 @@ def _gemini_code_result(draft: Draft, raw: Payload, pointer: str) -> None:
 
 
 def _gemini_tool(draft: Draft, raw: Payload, pointer: str) -> None:
-    """A tool of Gemini's own that ran on the way."""
+    """A tool of Gemini's own that ran on the way; under the same name, a call of Haystack's."""
     inner = fields_of(raw)
+    if is_of_haystack(inner):
+        haystack_call(draft, inner, pointer)
+        return
     name = text(inner, "toolType", "tool_type", "name").lower()
     arguments = present(inner, "args")
     draft.call(part_of(name, text(inner, "id"), arguments, pointer, Boundary.PROVIDER_TOOL), inner)
@@ -332,6 +364,7 @@ _PARTS: dict[str, _Member] = {
     "codeExecutionResult": _gemini_code_result, "code_execution_result": _gemini_code_result,
     "toolCall": _gemini_tool, "tool_call": _gemini_tool,
     "toolResponse": _gemini_tool_response, "tool_response": _gemini_tool_response,
+    "tool_call_result": haystack_result,
     "toolUse": _bedrock_use, "toolResult": _bedrock_result, "reasoningContent": _bedrock_reasoning,
     "cachePoint": _gemini_media, "image": _gemini_media, "document": _gemini_media, "video": _gemini_media,
     "inlineData": _gemini_media, "inline_data": _gemini_media,

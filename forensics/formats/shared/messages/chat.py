@@ -24,6 +24,7 @@ from forensics.formats.shared.messages.conversation import (
     nowhere,
     parse_conversation,
 )
+from forensics.formats.shared.messages.model_messages import parse_messages
 from forensics.formats.shared.messages.telling import (
     Begun,
     Doubts,
@@ -34,7 +35,6 @@ from forensics.formats.shared.messages.telling import (
     taint,
     tell,
 )
-from forensics.formats.shared.messages.vocabulary import parse_message
 
 if TYPE_CHECKING:
     from forensics.core.build import Lane, TraceBuilder
@@ -103,7 +103,7 @@ class ChatWalk:
         if not is_message(fields):
             self._strange_line(fields, Spot(place))
             return
-        self.loose.append((parse_message(one, ""), Spot(place)))
+        self.loose.extend((message, Spot(place)) for message in parse_messages(one, ""))
         self.loose_taint = self.loose_taint or tainted
 
     def _strange_line(self, fields: Fields, spot: Spot) -> None:
@@ -129,7 +129,7 @@ class ChatWalk:
 
     def tell(self, one: Conversation, spot: Spot, tainted: str | None = None) -> int:
         """Tell a conversation that was parsed; returns how many messages it has."""
-        if not one.prompt and not one.answer:
+        if not one.prompt and not one.answer and one.error is None:
             self._untold(one, spot)
             return 0
         builder, lane, goes_on = self._trace_of(one)

@@ -9,8 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from forensics.formats.shared.fields import Fields, fields_of, is_text, items_in, items_of, object_in, present, text
+from forensics.formats.shared.fields import (
+    Fields,
+    fields_of,
+    is_text,
+    items_in,
+    items_of,
+    object_in,
+    opens_with,
+    present,
+    text,
+)
 from forensics.formats.shared.messages.conversation import is_item, is_message
+from forensics.formats.shared.messages.model_messages import is_model_message
+from forensics.formats.shared.messages.vocabulary import is_of_langchain
 
 if TYPE_CHECKING:
     import msgspec
@@ -31,7 +43,11 @@ _ITEMS = frozenset(
 )
 """Items that stand a line for themselves in no other format."""
 _LISTS = ("messages", "contents", "input", "items")
-_WRAPPERS = ("request", "body")
+_WRAPPERS = ("request", "body", "request_body", "modelInput", "inputBodyJson")
+_ANSWERS = ("response", "response_body", "body", "result", "message")
+"""Members in which the answer of a batch, or of a gateway's log, stands without its request."""
+_CALLERS_OWN = frozenset({"custom_id", "request_body"})
+"""Members of which a line of a batch, or of a gateway's log, has one."""
 _BODIES = {"response": ("output", "responses_body"), "chat.completion": ("choices", "chat_body")}
 _ENDINGS = ("tool_use", "tool_result")  # of a block's type: Anthropic adds tools of its own that way
 _LOOKED_AT = 40
@@ -71,7 +87,7 @@ _known: WeakKeyDictionary[Look, dict[str, int]] = WeakKeyDictionary()  # four re
 
 
 def marks(look: Look) -> dict[str, int]:
-    """Scores (0 to 100) of the four formats for this evidence."""
+    """Scores (0 to 100) of these formats for this evidence."""
     found = _known.get(look)
     if found is None:
         found = _known[look] = _marks(_messages(look))
@@ -98,18 +114,31 @@ def _messages(look: Look) -> list[Fields]:
         return _of_array(look.array)
     told = [found for fields in look.lines if (found := _of_object(fields))]
     told += [found for items in look.line_arrays if (found := _of_array(items))]
-    if len(told) * 2 < len(look.lines) + len(look.line_arrays):
+    failed = sum(not _of_object(fields) for fields in look.lines if "custom_id" in fields)  # of a batch
+    if len(told) * 2 < len(look.lines) - failed + len(look.line_arrays):
         return []  # a few items of an API among records of another kind
     return [message for messages in told for message in messages]
 
 
 def _of_object(fields: Fields) -> list[Fields]:
     """The messages in an object: the object itself, those of a request that it wraps, a response body, or its lists."""
-    if _FOREIGN & fields.keys():
+    if _is_foreign(fields):
         return []
     if is_message(fields):
-        return [fields] if "role" in fields or text(fields, "type") in _ITEMS or "lc" in fields else []
-    return _wrapped(fields) or _body(fields) or _listed(fields)
+        return [fields] if _is_one(fields) else []
+    return _wrapped(fields) or _body(fields) or _listed(fields) or _answered(fields)
+
+
+def _is_foreign(fields: Fields) -> bool:
+    """Whether an object has keys of another format. Pydantic AI keeps the conversation's id in each of its messages."""
+    return not _FOREIGN.isdisjoint(fields) and not is_model_message(fields)
+
+
+def _is_one(fields: Fields) -> bool:
+    """Whether an object that may be a message surely is one, though it stands alone."""
+    if "role" in fields or "lc" in fields or text(fields, "type") in _ITEMS:
+        return True
+    return is_of_langchain(fields) or is_model_message(fields)
 
 
 def _is_own_item(kind: str) -> bool:
@@ -120,6 +149,21 @@ def _is_own_item(kind: str) -> bool:
 def _wrapped(fields: Fields) -> list[Fields]:
     inner = (fields[name] for name in _WRAPPERS if name in fields and not is_text(fields[name]))
     return next((found for raw in inner if (found := _of_object(fields_of(raw)))), [])
+
+
+def _answered(fields: Fields) -> list[Fields]:
+    """The answer in a line of a batch or of a gateway's log, or the request in a record of Bedrock's invocation log."""
+    if "schemaType" in fields and "input" in fields:
+        return _wrapped(object_in(fields, "input"))
+    return _within(fields) if _CALLERS_OWN & fields.keys() else []
+
+
+def _within(fields: Fields, left: int = 3) -> list[Fields]:
+    found = _body(fields) or ([fields] if "role" in fields else [])
+    if found or not left:
+        return found
+    inner = (fields_of(fields[name]) for name in _ANSWERS if name in fields and opens_with(fields[name], b"{"))
+    return next((told for one in inner if (told := _within(one, left - 1))), [])
 
 
 def _body(fields: Fields) -> list[Fields]:
@@ -151,7 +195,7 @@ def _of_array(items: list[msgspec.Raw]) -> list[Fields]:
     messages = [fields_of(raw) for raw in items[:_LOOKED_AT]]
     if messages and not any(is_message(m) for m in messages[:1]):
         return _of_object(messages[0]) if messages[0].keys() & {"messages", "contents"} else []
-    return [m for m in messages if is_message(m) and not _FOREIGN & m.keys()]
+    return [m for m in messages if is_message(m) and not _is_foreign(m)]
 
 
 def _votes(fields: Fields) -> list[str]:
@@ -159,6 +203,8 @@ def _votes(fields: Fields) -> list[str]:
         return ["openai-chat"]
     if "responses_body" in fields or ("role" not in fields and _is_own_item(text(fields, "type"))):
         return ["openai-responses"]
+    if is_model_message(fields):
+        return ["pydantic-ai"]
     votes = []
     if (
         "role" in fields

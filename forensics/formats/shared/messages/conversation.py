@@ -24,13 +24,18 @@ from forensics.formats.shared.fields import (
     text,
 )
 from forensics.formats.shared.messages.answers import BODIES, Answer, join_items, read_answer, read_body
-from forensics.formats.shared.messages.vocabulary import parse_message
+from forensics.formats.shared.messages.model_messages import parse_messages, without_repeated
+from forensics.formats.shared.messages.vocabulary import is_of_langchain, parse_message
 
 LISTS = ("messages", "contents", "input", "items", "history")
-_REQUESTS = ("request", "body", "req")
-_RESPONSES = ("response", "completion", "resp")
+_REQUESTS = ("request", "body", "req", "request_body", "modelInput")
+_RESPONSES = ("response", "completion", "resp", "response_body", "modelOutput")
+_LOGGED = (("input", "inputBodyJson"), ("output", "outputBodyJson"))
+"""Where Bedrock's log of model invocations keeps the request and the response."""
 _BESIDE = ("result", "output")
 _BODIES = ("output", "choices", "candidates")
+_ANSWERS = BODIES | {"error"}
+_OF_A_BATCH = "custom_id"
 _TOOL_LISTS = ("tools", "functions")
 _ENDS = frozenset({"stop_reason", "stopReason", "usage"})
 """What the API says beside its answer, and nobody says of a message that was sent to it."""
@@ -65,7 +70,9 @@ class Conversation(msgspec.Struct, frozen=True):
 def is_message(fields: Fields) -> bool:
     """Whether an object has the keys of one message (or one Responses item) of any vocabulary."""
     kind = text(fields, "type")
-    return "role" in fields or "parts" in fields or "lc" in fields or is_item(kind) or kind in ("human", "ai")
+    if "role" in fields or "parts" in fields or "lc" in fields or is_item(kind):
+        return True
+    return kind in ("human", "ai") or is_of_langchain(fields)
 
 
 def is_item(kind: str) -> bool:
@@ -90,7 +97,7 @@ def is_conversation(raw: Payload) -> bool:
     fields = fields_of(raw)
     if is_message(fields):
         return False
-    return any(k in fields for k in (*LISTS, *_REQUESTS, *_RESPONSES, *_BODIES))
+    return any(k in fields for k in (*LISTS, *_REQUESTS, *_RESPONSES, *_BODIES, _OF_A_BATCH))
 
 
 def parse_conversation(raw: Payload, locate: Locate = nowhere) -> Conversation:
@@ -117,6 +124,7 @@ def parse_conversation(raw: Payload, locate: Locate = nowhere) -> Conversation:
             *_held_elsewhere(request, base),
             *_is_a_call_itself(fields),
             *_untold_calls(fields, (*prompt, *answer.messages)),
+            *_is_unanswered(fields, prompt, answer),
         ),
     )
 
@@ -146,7 +154,18 @@ def _request(fields: Fields) -> tuple[Fields, str]:
             inner = fields_of(raw)
             if any(k in inner for k in LISTS):
                 return inner, f"/{name}"
-    return fields, ""
+    logged = _logged(fields, 0)
+    return (fields, "") if logged is None else (fields_of(logged[0]), logged[1])
+
+
+def _logged(fields: Fields, side: int) -> tuple[Payload, str] | None:
+    """The request (side 0) or the response (1) of a record of Bedrock's invocation log, and where it stands."""
+    holder, name = _LOGGED[side]
+    held = fields.get(holder)
+    if held is None or not opens_with(held, b"{"):
+        return None
+    body = present(fields_of(held), name)
+    return None if body is None else (body, f"/{holder}/{name}")
 
 
 def _prompt(request: Fields, base: str, locate: Locate) -> tuple[Message, ...]:
@@ -200,14 +219,20 @@ def _as_user(raw: Payload) -> Payload:
 
 
 def _messages(raw: Payload, base: str, locate: Locate, *, texts_are_the_users: bool = False) -> tuple[Message, ...]:
-    found = []
+    found: list[Message] = []
     for index, item in enumerate(items_of(raw)):
-        message = parse_message(_as_user(item) if is_text(item) else item, f"{base}/{index}")
-        if is_text(item) and not texts_are_the_users:
-            doubt = Doubt("an item that is only a text: who said it is not recorded")
-            message = msgspec.structs.replace(message, doubts=(*message.doubts, doubt))
-        found.append(msgspec.structs.replace(message, place=locate(item)))
-    return join_items(tuple(found), base)
+        pointer, place = f"{base}/{index}", locate(item)
+        told = _text_item(item, pointer, known=texts_are_the_users) if is_text(item) else None
+        said = parse_messages(item, pointer) if told is None else (told,)
+        found.extend(msgspec.structs.replace(message, place=place) for message in said)
+    return join_items(without_repeated(found), base)
+
+
+def _text_item(item: Payload, pointer: str, *, known: bool) -> Message:
+    """An item of a list that is only a text; whose it is may be known from the list."""
+    message = parse_message(_as_user(item), pointer)
+    doubt = Doubt("an item that is only a text: who said it is not recorded")
+    return message if known else msgspec.structs.replace(message, doubts=(*message.doubts, doubt))
 
 
 # the response --------------------------------------------------------------------------------------------------------
@@ -217,6 +242,9 @@ def _answer(fields: Fields, request: Fields, base: str) -> Answer:
     """The answer under one of the names of a response, in a body that is itself the record, or under a name that may
     as well hold something else.
     """
+    logged = _logged(fields, 1)
+    if logged is not None:
+        return read_answer(*logged)
     name = next((k for k in _RESPONSES if k in fields), None)
     if name is not None and (fields[name] != _NULL or _own_error(fields) is None):
         return read_answer(fields[name], f"/{name}")
@@ -226,7 +254,7 @@ def _answer(fields: Fields, request: Fields, base: str) -> Answer:
         return read_body(own, base)
     for beside in _BESIDE:
         value = fields.get(beside)
-        if value is not None and any(BODIES & fields_of(one).keys() for one in _one_or_items(value)):
+        if value is not None and any(_ANSWERS & fields_of(one).keys() for one in _one_or_items(value)):
             return read_answer(value, f"/{beside}")
     return Answer()
 
@@ -250,6 +278,13 @@ def _untold_calls(fields: Fields, told: tuple[Message, ...]) -> tuple[Doubt, ...
         if any(part.tool and (part.tool, part.recorded_id) not in known for part in calls):
             doubts.append(Doubt(f"{one_line(name, 40)} holds calls that what is read does not", f"/{name}"))
     return tuple(doubts)
+
+
+def _is_unanswered(fields: Fields, prompt: tuple[Message, ...], answer: Answer) -> tuple[Doubt, ...]:
+    """A line of a batch that holds neither a request nor how it ended: it was cancelled, or ran out of time."""
+    if _OF_A_BATCH not in fields or prompt or answer.messages or answer.error is not None or answer.doubts:
+        return ()
+    return () if _own_error(fields) is not None else (Doubt("a line of a batch that holds no answer"),)
 
 
 def _own_error(fields: Fields) -> Payload | None:

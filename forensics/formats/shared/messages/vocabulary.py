@@ -20,6 +20,7 @@ from forensics.formats.shared.fields import (
     Fields,
     fields_of,
     items_of,
+    object_in,
     opens_with,
     present,
     text,
@@ -59,7 +60,7 @@ def parse_message(raw: Payload | memoryview, pointer: str, keep: Keep = in_place
     if not fields or (draft.role in _TOLD_WHOLE and not draft.texts and not draft.calls and not draft.results):
         draft.texts.append(keep(msgspec.Raw(bytes(raw))))
     _doubt_message(draft, fields)
-    return _message(draft, fields, pointer + below)
+    return message_of(draft, fields, pointer + below)
 
 
 _ROLE_OF_ITEM = {
@@ -67,6 +68,7 @@ _ROLE_OF_ITEM = {
     "mcp_approval_request": "approval_request", "mcp_approval_response": "approval",
 }  # fmt: skip
 _ROLE_OF_CLASS = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
+_OF_LANGCHAIN = frozenset({"additional_kwargs", "response_metadata"})
 _TOOLS = frozenset({"function", "toolresult"})
 """Roles, in small letters, of what a tool gave back."""
 _TOLD_WHOLE = frozenset({"other", "approval_request", "approval"})
@@ -83,6 +85,14 @@ def _unwrap(fields: Fields) -> tuple[Fields, str]:
     if held is not None and "role" in fields and _SAYS.isdisjoint(fields) and opens_with(held, b"{"):
         return {**fields_of(held), "role": fields["role"]}, "/message"
     return _of_langchain(fields), ""
+
+
+def is_of_langchain(fields: Fields) -> bool:
+    """Whether an object is a message that LangChain wrote as a dict: its type with its data, or its fields."""
+    if text(fields, "type") not in _ROLE_OF_CLASS:
+        return False
+    inner = object_in(fields, "data") if "data" in fields else fields
+    return "content" in inner and not _OF_LANGCHAIN.isdisjoint(inner)
 
 
 def _of_langchain(fields: Fields) -> Fields:
@@ -142,6 +152,8 @@ def _holds_nothing(draft: Draft, fields: Fields) -> bool:
 _SAYS = frozenset(
     [
         "content",
+        "blocks",
+        "items",
         "parts",
         "text",
         "refusal",
@@ -166,7 +178,8 @@ def _doubt_wholeness(draft: Draft, fields: Fields) -> None:
 # the whole message ---------------------------------------------------------------------------------------------------
 
 
-def _message(draft: Draft, fields: Fields, pointer: str) -> Message:
+def message_of(draft: Draft, fields: Fields, pointer: str) -> Message:
+    """The message that a draft has become; `fields` are those of the object that says it."""
     said = joined(draft.texts)
     return Message(
         role=draft.role,
