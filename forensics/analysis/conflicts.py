@@ -11,13 +11,23 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.classes import Classes, ClassEvidence, Effect, Source, Tier, ToolFacts, resolve
+from forensics.core.classes import (
+    Classes,
+    ClassEvidence,
+    Classification,
+    Effect,
+    Source,
+    Stability,
+    Tier,
+    ToolFacts,
+    resolve,
+)
 from forensics.core.evidence import Basis, Severity
 from forensics.core.findings import Finding, finding
 from forensics.core.sanitise import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from forensics.analysis.survey import Evidence, Survey, ToolKey
     from forensics.core.trace import Trace
@@ -87,8 +97,9 @@ def conflicts(trace: Trace, contradicted: tuple[Contradiction, ...]) -> Iterator
 
 
 def overruled(trace: Trace, studied: Survey) -> Iterator[Finding]:
-    """One finding for each called tool whose evidence the operator's entry overrules. The entry stands (it is what an
-    entry is for), and whoever reads the report sees what it stands against.
+    """One finding for each called tool whose evidence the operator's entry overrules, and one where the record shows
+    that its result is not as stable as the entry says. The entry stands (it is what an entry is for), and whoever reads
+    the report sees what it stands against.
     """
     first: dict[ToolKey, int] = {}
     for key, step in zip(trace.calls.tools(), trace.calls.column("step"), strict=True):
@@ -98,11 +109,33 @@ def overruled(trace: Trace, studied: Survey) -> Iterator[Finding]:
         entry = _what_counts(pieces)
         against = [p for p in pieces if entry is not None and p.tier is not Tier.OPERATOR and _is_worse(p, entry)]
         if entry is not None and against:
-            said = list(dict.fromkeys(piece.says for piece in against))[:_SHOWN]
-            message = (
-                f"{one_line(key[0], 60)}: the policy says {_effect(entry)} ({entry.says}), against: {', '.join(said)}"
-            )
-            yield finding("annotation_contradicted", message, steps=(step,), basis=Basis.DERIVED, severity=Severity.LOW)
+            yield _overruled(key, step, f"{_effect(entry)} ({entry.says})", against)
+    yield from _unsteady(trace, studied)
+
+
+def _overruled(tool: ToolKey, step: int, entry: str, against: Iterable[ClassEvidence]) -> Finding:
+    said = ", ".join(list(dict.fromkeys(piece.says for piece in against))[:_SHOWN])
+    message = f"{one_line(tool[0], 60)}: the policy says {entry}, against: {said}"
+    return finding("annotation_contradicted", message, steps=(step,), basis=Basis.DERIVED, severity=Severity.LOW)
+
+
+def _unsteady(trace: Trace, studied: Survey) -> Iterator[Finding]:
+    """The first call of each tool that gave another result than before, though the operator says that it is stable."""
+    told: set[ToolKey] = set()
+    kinds = studied.classified.each(_not_as_stable)
+    for key, step, found in zip(trace.calls.tools(), trace.calls.column("step"), kinds, strict=True):
+        if found is not None and key not in told:
+            told.add(key)
+            yield _overruled(key, step, f"result stable ({found[0].says})", found[1:])
+
+
+def _not_as_stable(kind: Classification) -> tuple[ClassEvidence, ...] | None:
+    """The entry that says stable, where it is what counts, and what the record shows against it."""
+    entries = [p for p in kind.evidence if p.tier is Tier.OPERATOR and p.result is not None]
+    shown = [p for p in kind.evidence if p.source is Source.BEHAVIOUR and p.result is Stability.VOLATILE]
+    if not shown or not entries or any(p.result is not Stability.STABLE for p in entries):
+        return None
+    return (entries[0], *shown)
 
 
 def _what_counts(pieces: Evidence) -> ClassEvidence | None:

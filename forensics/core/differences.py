@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -79,12 +80,15 @@ def _shared_words(a: Any, b: Any) -> float:
 
 
 def shown(difference: Difference) -> tuple[str | None, str | None]:
-    """Both values as short JSON texts, long texts from shortly before the place where they part; None for ABSENT."""
+    """Both values as short JSON texts, long texts from shortly before the place where they part; None for ABSENT. Of
+    two texts that look alike every character beyond ASCII is escaped.
+    """
     left, right = difference.left, difference.right
-    start = 0
-    if isinstance(left, str) and isinstance(right, str) and left != right:
-        start = max(0, _parting(left, right) - _BEFORE)
-    return _short(left, start), _short(right, start)
+    if not isinstance(left, str) or not isinstance(right, str) or left == right:
+        return _short(left), _short(right)
+    start = max(0, _parting(left, right) - _BEFORE)
+    escaped = _look_alike(left[start : start + _SHOWN], right[start : start + _SHOWN])
+    return _cut(left, start, escaped=escaped), _cut(right, start, escaped=escaped)
 
 
 def _parting(a: str, b: str) -> int:
@@ -92,11 +96,25 @@ def _parting(a: str, b: str) -> int:
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
-def _short(value: Any, start: int) -> str | None:
+def _look_alike(a: str, b: str) -> bool:
+    """Whether two texts may look the same: one text in two normal forms (Unicode Standard Annex 15), or letters of
+    another script between those of ASCII.
+    """
+    if unicodedata.normalize("NFKC", a) == unicodedata.normalize("NFKC", b):
+        return True
+    pairs = list(zip(a, b, strict=False))
+    mixed = all(x == y or x.isascii() != y.isascii() for x, y in pairs)
+    return len(a) == len(b) and mixed and any(x == y for x, y in pairs)
+
+
+def _short(value: Any) -> str | None:
     if value is ABSENT:
         return None
-    if not isinstance(value, str):
-        return spell_surrogates(short_json(value, _SHOWN))
-    cut = value[start : start + _SHOWN]
-    before, after = "…" if start else "", "…" if start + _SHOWN < len(value) else ""
-    return json.dumps(spell_surrogates(f"{before}{cut}{after}"), ensure_ascii=False)
+    return _cut(value, 0) if isinstance(value, str) else spell_surrogates(short_json(value, _SHOWN))
+
+
+def _cut(text: str, start: int, *, escaped: bool = False) -> str:
+    cut = text[start : start + _SHOWN]
+    before, after = "…" if start else "", "…" if start + _SHOWN < len(text) else ""
+    quoted = json.dumps(spell_surrogates(cut), ensure_ascii=escaped)
+    return f'"{before}{quoted[1:-1]}{after}"'

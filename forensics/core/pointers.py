@@ -36,8 +36,18 @@ def resolve(value: object, tokens: tuple[str, ...], default: object) -> Any:
             value = value[token]
         elif isinstance(value, Mapping) and token in value:
             value = value[token]
-        elif isinstance(value, (list, tuple)) and token.isdecimal() and token.isascii() and int(token) < len(value):
-            value = value[int(token)]
+        elif isinstance(value, (list, tuple)) and (place := place_in(len(value), token)) is not None:
+            value = value[place]
         else:
             return default
     return value
+
+
+def place_in(size: int, token: str) -> int | None:
+    """The place that a token names in a list of that size; None where it names none (section 4: digits, and no zero
+    before others).
+    """
+    if not (token.isascii() and token.isdecimal()) or len(token) > len(str(size)) or token[:1] == "0" != token:
+        return None
+    place = int(token)
+    return place if place < size else None

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from forensics.core.handles import Handle
 
 _PIECE = re.compile("[A-Za-z0-9]+")
+_ESCAPED = re.compile("%[0-9A-Fa-f]{2}")
 _SHORT = 4  # characters; as in the flow of values, fewer say nothing by themselves
 _ID_LIKE = {"number": "id"}  # a random id of digits only is a number by its shape, and an id to its tool
 
@@ -171,10 +172,10 @@ class _Rewriting:
         return text if not parts else "".join((*parts, text[at:]))
 
     def _standing_in(self, text: str) -> Iterator[tuple[int, int, str]]:
-        for piece in _PIECE.finditer(text):
-            around = self._around.get(piece.group())
+        for at, piece in _pieces(text):
+            around = self._around.get(piece)
             for before, length in () if around is None else around.shapes:
-                start = piece.start() - before
+                start = at - before
                 end = start + length
                 new = None if start < 0 or around is None else around.names.get(text[start:end])
                 if new is not None and _is_whole(text, start, end):
@@ -187,9 +188,19 @@ def _names(item: dict[str, Any], rewritten: Callable[[str], str]) -> list[str]:
     return names if len(set(names)) == len(names) else list(item)
 
 
+def _pieces(text: str) -> Iterator[tuple[int, str]]:
+    """The pieces of a text with their places; one that a percent escape runs into, also without its two digits."""
+    for piece in _PIECE.finditer(text):
+        start, word = piece.start(), piece.group()
+        yield start, word
+        if start and len(word) > 2 and _ESCAPED.match(text, start - 1):  # noqa: PLR2004 - the digits of an escape
+            yield start + 2, word[2:]
+
+
 def _is_whole(text: str, start: int, end: int) -> bool:
     """Whether a value stands there on its own, and is no part of a longer word."""
     before = start == 0 or not (text[start - 1].isalnum() and text[start].isalnum())
+    before = before or (start > 2 and _ESCAPED.match(text, start - 3) is not None)  # noqa: PLR2004 - an escape is three
     return before and (end >= len(text) or not (text[end].isalnum() and text[end - 1].isalnum()))
 
 

@@ -6,6 +6,7 @@ library comes with the extra `sign` and is imported only where a key is given.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 from typing import TYPE_CHECKING, Any
@@ -41,7 +42,19 @@ def sign(payload: bytes, key: Path) -> bytes:
 
     envelope = Dsse(payload, PAYLOAD_TYPE, {})
     envelope.sign(signer)
-    return json.dumps(envelope.to_dict(), indent=1).encode() + b"\n"
+    return _encode(envelope.to_dict())
+
+
+def _encode(envelope: dict[str, Any]) -> bytes:
+    return json.dumps(envelope, indent=1).encode() + b"\n"
+
+
+def is_as_written(data: bytes, envelope: Envelope) -> bool:
+    """Whether the bytes of an envelope are those that this program writes for it: a space more verifies as well, and is
+    an edit.
+    """
+    payload = base64.b64encode(envelope.payload).decode()
+    return data == _encode({"payload": payload, "payloadType": PAYLOAD_TYPE, "signatures": list(envelope.signatures)})
 
 
 def opened(data: bytes) -> Envelope | None:

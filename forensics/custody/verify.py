@@ -27,6 +27,7 @@ from forensics.formats.places import is_folder
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from forensics.custody.envelope import Envelope
     from forensics.custody.statement import Events
 
 MANIFEST_LIMIT = 64 << 20  # bytes
@@ -170,10 +171,15 @@ def _statement(data: bytes, key: Path | None) -> tuple[Signature, Statement, tup
     odd = tuple(oddities(payload, statement)) or tuple(spellings(payload, statement))
     if signed is None:
         return Signature.NONE, statement, odd
-    odd = (*odd, *oddities(data, signed))
+    odd = (*odd, *(tuple(oddities(data, signed)) or tuple(_spelling(data, signed))))
     if key is None:
-        return Signature.UNCHECKED, statement, odd
+        return Signature.UNCHECKED if signed.signatures else Signature.NONE, statement, odd
     return Signature.VALID if envelope.signed_by(data, key, payload) else Signature.INVALID, statement, odd
+
+
+def _spelling(data: bytes, signed: Envelope) -> Iterator[str]:
+    if not envelope.is_as_written(data, signed):
+        yield "the bytes of its envelope are not those that this program writes for what it holds"
 
 
 def _measured(path: Path) -> tuple[str, int]:
@@ -211,10 +217,15 @@ def _file_faults(
 
 
 def _list_oddities(statement: Statement) -> Iterator[str]:
-    """What is wrong with the list of files itself."""
+    """What is wrong with the lists of inputs and of files themselves."""
     names = [one.name for one in statement.predicate.outputs]
+    events = statement.predicate.events
     if not names:
         yield "it lists no file"
+    if not statement.predicate.inputs:
+        yield "it names no input"
+    if events is not None and not {events.file, events.digests} <= {*names}:
+        yield "it tells of events in files that it does not list"
     yield from (f"it lists {name} more than once" for name, count in sorted(Counter(names).items()) if count > 1)
 
 

@@ -44,7 +44,7 @@ class Prompted(msgspec.Struct, frozen=True):
 
 def prompted(messages: Sequence[Mapping[str, Any]]) -> Prompted:
     """What messages say beside the model's own words."""
-    told = [(kind_of(m), content_of(m)) for m in messages if m.get("role") not in MODEL_ROLES]
+    told = [(kind_of(m), content_of(m)) for m in messages if not is_own(m)]
     return _parted(told)
 
 
@@ -56,6 +56,11 @@ def recorded_prompt(shown: Sequence[Shown]) -> Prompted:
 def _parted(told: Sequence[tuple[StepKind, Any]]) -> Prompted:
     said = tuple((kind, value) for kind, value in told if kind is not StepKind.TOOL_RESULT)
     return Prompted(said, tuple(value for kind, value in told if kind is StepKind.TOOL_RESULT))
+
+
+def is_own(message: Mapping[str, Any]) -> bool:
+    """Whether a message holds the model's own words. An agent may write anything for a role, a list too."""
+    return str(message.get("role")) in MODEL_ROLES
 
 
 def kind_of(message: Mapping[str, Any]) -> StepKind:

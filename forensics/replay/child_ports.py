@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from forensics.replay import frames
+from forensics.replay.leftovers import wait_for_threads
 from forensics.replay.plain import NotPlainError, plain, text
 from forensics.replay.ports import AskedCall, ModelAnswer, ReplayStopped, ToolFailure
 
@@ -252,11 +253,16 @@ class ChildPorts:
 
 
 def run_agent(wire: Wire, argument: bytes) -> None:
-    """Run the agent that the argument names, or the blueprint in it, and tell the parent how it ended."""
+    """Run the agent that the argument names, or the blueprint in it, until its threads have ended too, and tell the
+    parent how it ended.
+    """
     start = frames.decode_start(argument)
+    before = frozenset(threading.enumerate())
 
     def agent(ports: Ports) -> Any:
-        return agent_of(start)(ports)  # found inside, so that what an import raises is told as well
+        output = agent_of(start)(ports)  # found inside, so that what an import raises is told as well
+        wait_for_threads(before)
+        return output
 
     run_function(wire, agent, start)
 

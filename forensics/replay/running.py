@@ -12,9 +12,10 @@ from forensics.replay import frames
 from forensics.replay.blueprint_loop import GuardrailBlocked
 from forensics.replay.cell import CellPlan, Ending, Isolation, open_cell
 from forensics.replay.code import code_of
+from forensics.replay.leftovers import StillRunning
 from forensics.replay.plan import Code, Plan
 from forensics.replay.session import Session
-from forensics.replay.stops import Stopped, is_pause, paused
+from forensics.replay.stops import Stopped, is_pause, paused, ran_on
 
 if TYPE_CHECKING:
     from forensics.replay.cell import Cell
@@ -66,6 +67,9 @@ class Talk:
         elif isinstance(said, frames.Broke) and self._session.stopped is None:
             if is_pause(said.raised):
                 self._session.course.stop(paused("", said.said))
+                return
+            if said.raised == StillRunning.__name__:
+                self._session.course.stop(ran_on(said.said))
                 return
             self._session.finish(blocked=said.raised == GuardrailBlocked.__name__)
             self.broke = f"{said.raised}: {said.said}"

@@ -63,3 +63,12 @@ def paused(tool: str, said: Any) -> Stopped:
         message=f"{who} paused for a person ({why}), and a rerun holds no pause: it has no checkpointer",
         hint=f"give the answer with --stub {tool or 'TOOL'}=JSON, or another function with --tool",
     )
+
+
+def ran_on(said: str) -> Stopped:
+    """The end of a rerun whose agent returned while its threads ran on."""
+    return Stopped(
+        code=ReplayTimeoutError.code,
+        message=f"the agent returned, and {one_line(said, 400)}: what they would have called is not known",
+        hint="let the agent wait for its threads; one that may be left behind is a daemon",
+    )

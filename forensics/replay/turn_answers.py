@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from forensics.core.differences import shown
 from forensics.core.jsonvalue import decode
-from forensics.core.messages import MODEL_ROLES
 from forensics.core.trace import StepKind
 from forensics.errors import ReplayFault
 from forensics.replay import frames
-from forensics.replay.asked_prompts import content_of, kind_of
+from forensics.replay.asked_prompts import content_of, is_own, kind_of
 from forensics.replay.fresh import Fresh
 from forensics.replay.guards import says_passed
 from forensics.replay.log import Earlier, Entry, GuardedBy, Told, Turned
@@ -132,7 +131,7 @@ class TurnAnswers:
             Told(kind_of(message), lane, content_of(message))
             for number, message in enumerate(_new(request))
             if not (number < len(self._again) and self._again[number] == message)
-            and message.get("role") not in MODEL_ROLES
+            and not is_own(message)
             and kind_of(message) is not StepKind.TOOL_RESULT
         ]
         if recorded is None or self._setting.script is None:

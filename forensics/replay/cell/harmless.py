@@ -6,8 +6,12 @@ count.
 
 from __future__ import annotations
 
+import fcntl
 import os
+import stat
 from typing import TYPE_CHECKING, NamedTuple
+
+from forensics.replay.cell.wall.calls import FILE_SYSTEMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +19,8 @@ if TYPE_CHECKING:
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _INTERPRETERS = ("_interpreters", "_xxsubinterpreters")
 _IN_MEMORY = ":memory:"
+_LOCKS = frozenset((fcntl.F_SETLK, fcntl.F_SETLKW, 37, 38))  # the last two: F_OFD_SETLK, F_OFD_SETLKW
+_INEXHAUSTIBLE = frozenset(f"/dev/{name}" for name in ("full", "null", "random", "urandom", "zero"))
 _LOOPBACK = ("127.0.0.1", "::1")
 _OF_NO_EFFECT = (
     "ctypes.create_string_buffer",
@@ -54,6 +60,11 @@ def harmless(scratch: str) -> dict[str, Callable[..., bool]]:
     files = _Files(scratch)
     return {
         "open": files.opening,
+        "fcntl.fcntl": files.controlling,
+        "fcntl.flock": files.locking,
+        "fcntl.ioctl": _commanding,
+        "fcntl.lockf": files.locking,
+        "os.lockf": files.locking,
         "sqlite3.connect": files.database,
         "import": _importing,
         "socket.bind": _binding,
@@ -73,8 +84,9 @@ class _Files:
         self._process = os.getpid()
 
     def opening(self, path: object, mode: object, flags: object) -> bool:
-        """Reading, but nothing of another process; writing only in the scratch folder. `os.open`, which has no mode,
-        may start from another folder than the working one and does not tell: a name without one is then no place.
+        """Reading, but nothing of another process, and nothing that is gone for others once it is read; writing only in
+        the scratch folder. `os.open`, which has no mode, may start from another folder than the working one and does
+        not tell: a name without one is then no place.
         """
         if isinstance(path, int):
             return True  # a descriptor that the child has already
@@ -83,7 +95,7 @@ class _Files:
             return False
         place = os.path.realpath(plain)
         if isinstance(flags, int) and not flags & _WRITING:
-            return not self._of_another(place)
+            return not self._of_another(place) and (not _runs_dry(place) or self._writable(place))
         return self._writable(place) and (mode is not None or os.path.isabs(plain))
 
     def changing(self, paths: tuple[_Path, ...]) -> Callable[..., bool]:
@@ -94,6 +106,17 @@ class _Files:
             return all(place is not None and self._writable(place) for place in places)
 
         return change
+
+    def locking(self, file: object, *_more: object) -> bool:
+        """A lock of a file of the scratch folder, or of what is no file of the disk; one of another makes others wait
+        for it.
+        """
+        place = _of_descriptor(file) if isinstance(file, int) else None
+        return place is not None and (not place.startswith("/") or self._writable(place))
+
+    def controlling(self, file: object, command: object, *_more: object) -> bool:
+        """Whatever a process sets for a file that it has open; a lock as above."""
+        return isinstance(command, int) and (command not in _LOCKS or self.locking(file))
 
     def database(self, name: object, *_more: object) -> bool:
         """A database in memory, or in the scratch folder."""
@@ -106,6 +129,20 @@ class _Files:
 
     def _writable(self, place: str) -> bool:
         return place == os.devnull or os.path.join(place, "").startswith(self._scratch)
+
+
+def _runs_dry(place: str) -> bool:
+    """Whether what is read there is taken from somebody: a pipe, a socket, a terminal or another device."""
+    try:
+        kind = os.stat(place).st_mode
+    except OSError:
+        return False
+    return place not in _INEXHAUSTIBLE and not (stat.S_ISREG(kind) or stat.S_ISDIR(kind))
+
+
+def _commanding(_file: object, command: object, *_more: object) -> bool:
+    """Any command to a device, but none to the file system that a file lies on: it changes the file."""
+    return isinstance(command, int) and command >> 8 & 0xFF not in FILE_SYSTEMS
 
 
 def _importing(module: object, *_more: object) -> bool:

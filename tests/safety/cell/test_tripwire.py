@@ -37,6 +37,9 @@ ATTEMPTS = {
     "append": ("append", "FILE", "file", "open"),
     "remove": ("remove", "FILE", "file", "os.remove"),
     "database": ("database", "FILE", "file", "sqlite3.connect"),
+    "attributes": ("attributes", "FILE", "file", "fcntl.ioctl"),
+    "lock": ("lock", "FILE", "file", "fcntl.flock"),
+    "part": ("lock_a_part", "FILE", "file", "fcntl.fcntl"),
     "init": ("read", "/proc/1/environ", "file", "open"),
     "signal": ("signal_to_parent", "", "signal", "os.kill"),
     "interpreter": ("interpreter", "", "introspection", "import"),
@@ -56,6 +59,24 @@ def test_an_attempt_ends_the_child(attempt: str, tmp_path: Path, tried: Try) -> 
     assert [(denied.kind, denied.event.startswith(event)) for denied in ended.isolation.denied] == [(kind, True)]
     assert file.read_text() == "as it was"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_what_is_meant_for_others_is_not_read(tmp_path: Path, tried: Try) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    keeper = os.open(tmp_path / "pipe", os.O_RDWR)
+    try:
+        os.write(keeper, b"for somebody else")
+        ended = tried("take", str(tmp_path / "pipe"))
+        assert (ended.ending.how, ended.isolation.denied[0].event) == ("tripped", "open")
+        assert os.read(keeper, 100) == b"for somebody else"
+    finally:
+        os.close(keeper)
+
+
+def test_locks_of_its_own_files_are_its_own(tried: Try) -> None:
+    if sys.platform != "linux":
+        pytest.skip("where a descriptor leads is not told elsewhere")
+    assert tried("locks_of_its_own").outcome == "did 'so'"
 
 
 def test_what_was_tried_is_shown(tried: Try) -> None:

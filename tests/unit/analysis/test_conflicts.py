@@ -12,7 +12,7 @@ from forensics.api import Options, examine
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from forensics.report.documents import AuditDocument
+    from forensics.report.documents import AuditDocument, FindingRow
 
 READS = {"readOnlyHint": True}
 FIND = {"name": "find_text", "description": "Searches text.", "annotations": READS}
@@ -113,3 +113,39 @@ def test_of_several_entries_the_one_that_counts_is_set_against_the_evidence(tmp_
     assert [message.split(",")[0] for message in messages] == [
         "delete_file: the policy says effect overwriting (overwriting (m))"
     ]
+
+
+STEADY = """schema: forensics/policy/v1
+name: p
+tools:
+  - {tool: get_rate, effect: none, result: RESULT, because: "frozen", by: m}
+"""
+
+
+def rates(tmp_path: Path, *calls: tuple[int, object], result: str) -> list[FindingRow]:
+    """What an audit finds of calls `(argument, result)` of a tool of which the policy says that result."""
+    events: list[Fields] = [{"type": "user", "text": "go"}]
+    for n, (asked, given) in enumerate(calls):
+        events += [
+            {"type": "tool_call", "id": f"c{n}", "name": "get_rate", "args": {"at": asked}},
+            {"type": "tool_result", "call_id": f"c{n}", "result": {"rate": given}},
+        ]
+    path, policy = tmp_path / "events.jsonl", tmp_path / "policy.yaml"
+    path.write_text("".join(json.dumps({"seq": n, **one}) + "\n" for n, one in enumerate(events)), "utf-8")
+    policy.write_text(STEADY.replace("RESULT", result), "utf-8")
+    document = examine(path, Options(policy=policy)).audit()
+    return [one for one in document.findings if one.code == "annotation_contradicted"]
+
+
+def test_a_result_that_changed_is_set_against_an_entry_that_says_stable(tmp_path: Path) -> None:
+    (found,) = rates(tmp_path, (1, 7), (2, 8), (1, 9), (1, 10), result="stable")
+    assert (found.severity, found.steps) == ("low", [5])
+    assert found.message == (
+        "get_rate: the policy says result stable (frozen (m)), against: the same call with the same arguments gave "
+        "another result in this trace"
+    )
+
+
+def test_where_it_did_not_change_or_nobody_says_stable_there_is_nothing_against_it(tmp_path: Path) -> None:
+    assert rates(tmp_path, (1, 7), (2, 8), (1, 7), result="stable") == []
+    assert rates(tmp_path, (1, 7), (1, 8), result="volatile") == []

@@ -66,6 +66,22 @@ def test_a_renamed_handle_is_no_difference(runs: Runs) -> None:
     assert codes(compared) == ["handle_changed"]
 
 
+@pytest.mark.parametrize(
+    ("mine", "text"),
+    [
+        (("pg_8812", "pg_9147"), "https%3A%2F%2Fpages.test%2F{}%2Fack"),
+        (("88123456", "91472233"), "like '%{}%'"),
+        (("88123456", "91472233"), "next=%2F{}"),
+    ],
+)
+def test_an_escape_before_a_handle_is_no_part_of_it(mine: tuple[str, str], text: str, runs: Runs) -> None:
+    both = [
+        chat((None, [("page", {}, json.dumps({"page_id": one}))]), (None, [("ack", {"at": text.format(one)}, "ok")]))
+        for one in mine
+    ]
+    assert runs(*both).comparison.result == "equal_modulo_handles"
+
+
 def test_an_argument_that_no_result_brought_is_never_a_renaming(runs: Runs) -> None:
     other = ("page", {"severity": "sev2"}, '{"page_id": "pg_8812"}')
     compared = runs(chat((None, [PAGE]), DONE), chat((None, [other]), DONE))

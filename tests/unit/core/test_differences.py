@@ -56,3 +56,18 @@ def test_the_nearer_text_shares_more_words() -> None:
     asked = "Classify ticket 2 (v2)"
     assert nearness(asked, "classify ticket 2") > nearness(asked, "classify ticket 1") > nearness(asked, "hello")
     assert nearness({"a": 1}, {"a": 1.0}) == 1
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "told"),
+    [
+        ("caf\u00e9", "cafe\u0301", ('"caf\\u00e9"', '"cafe\\u0301"')),
+        ("p\u0430ypal", "paypal", ('"p\\u0430ypal"', '"paypal"')),
+        ("\ufb01x", "fix", ('"\\ufb01x"', '"fix"')),
+        ("M\u00fcller", "Mueller", ('"M\u00fcller"', '"Mueller"')),
+        ("\u4f60\u597d", "\u518d\u89c1", ('"\u4f60\u597d"', '"\u518d\u89c1"')),
+        ("\u4f60\u597d", "hi", ('"\u4f60\u597d"', '"hi"')),
+    ],
+)
+def test_of_texts_that_look_alike_the_characters_are_told(left: str, right: str, told: tuple[str, str]) -> None:
+    assert first(left, right)[1:] == told

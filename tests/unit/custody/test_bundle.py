@@ -278,3 +278,19 @@ def test_what_can_not_be_read_is_not_verified(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(os, "scandir", lambda at: refuse(Path(at)) if Path(at).name == "locked" else walked(at))
     with pytest.raises(EvidenceError, match="locked can't be read"):
         verify(tmp_path)
+
+
+def test_events_of_files_that_are_not_listed_are_no_events(tmp_path: Path) -> None:
+    """Nothing says then that the events are those that were counted."""
+    for name in ("elsewhere.jsonl", "../../etc/passwd"):
+        path = bundle(tmp_path) / MANIFEST
+        statement = json.loads(path.read_bytes())
+        statement["predicate"]["events"]["file"] = name
+        path.write_bytes(json.dumps(statement, indent=1).encode() + b"\n")
+        assert [one.message for one in verify(tmp_path).faults] == ["it tells of events in files that it does not list"]
+
+
+def test_a_bundle_about_nothing_is_not_verified(tmp_path: Path) -> None:
+    custody = msgspec.structs.replace(CUSTODY, inputs=())
+    write(tmp_path, sealed(OUTPUTS, custody, timeline="timeline.jsonl"))
+    assert [one.message for one in verify(tmp_path).faults] == ["it names no input"]

@@ -83,7 +83,7 @@ def test_an_envelope_whose_signature_is_taken_away_or_replaced_does_not_verify(t
     folder = bundle(tmp_path / "bundle", secret)
     whole: dict[str, Any] = json.loads((folder / MANIFEST).read_bytes())
     for signatures in ([], [{"keyid": "0", "sig": "AAAA"}], [{"keyid": whole["signatures"][0]["keyid"], "sig": "!"}]):
-        (folder / MANIFEST).write_bytes(json.dumps({**whole, "signatures": signatures}).encode())
+        (folder / MANIFEST).write_bytes(_as_written({**whole, "signatures": signatures}))
         assert faults(verify(folder, key=public)) == {("signature", MANIFEST)}
     bundle(folder)
     assert faults(verify(folder, key=public)) == {("signature", MANIFEST)}
@@ -100,6 +100,39 @@ def test_an_envelope_holds_nothing_that_nobody_signed(tmp_path: Path) -> None:
         (folder / MANIFEST).write_bytes(json.dumps({**more, **signed}).encode())
         found = verify(folder, key=public)
         assert (found.signature, faults(found)) == (Signature.VALID, {("edited", MANIFEST)})
+
+
+def _as_written(envelope: dict[str, Any]) -> bytes:
+    return json.dumps(envelope, indent=1).encode() + b"\n"
+
+
+def test_an_envelope_is_byte_for_byte_what_this_program_writes(tmp_path: Path) -> None:
+    """What is signed is the payload: spaces around it verify as well, and are an edit all the same."""
+    secret, public = _keys(tmp_path)
+    folder = bundle(tmp_path / "bundle", secret)
+    data = (folder / MANIFEST).read_bytes()
+    for edited in (data + b" ", data[:-1], data.replace(b"\n", b"\r\n"), json.dumps(json.loads(data)).encode()):
+        (folder / MANIFEST).write_bytes(edited)
+        found = verify(folder, key=public)
+        assert (found.signature, faults(found)) == (Signature.VALID, {("edited", MANIFEST)})
+
+
+def test_a_second_signature_is_no_edit(tmp_path: Path) -> None:
+    """DSSE lets others sign as well; whose signature counts says the key."""
+    secret, public = _keys(tmp_path)
+    folder = bundle(tmp_path / "bundle", secret)
+    whole: dict[str, Any] = json.loads((folder / MANIFEST).read_bytes())
+    signatures = [*whole["signatures"], {"keyid": "another", "sig": "AAAA"}]
+    (folder / MANIFEST).write_bytes(_as_written({**whole, "signatures": signatures}))
+    assert verify(folder, key=public).vouched
+
+
+def test_an_envelope_without_a_signature_is_not_signed(tmp_path: Path) -> None:
+    secret, _ = _keys(tmp_path)
+    folder = bundle(tmp_path / "bundle", secret)
+    whole: dict[str, Any] = json.loads((folder / MANIFEST).read_bytes())
+    (folder / MANIFEST).write_bytes(_as_written({**whole, "signatures": []}))
+    assert verify(folder).signature is Signature.NONE
 
 
 def test_a_key_with_a_password_takes_it_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

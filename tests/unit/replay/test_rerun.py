@@ -716,6 +716,19 @@ def test_a_rebuilt_agent_ends_where_the_recorded_one_did(tmp_path: Path) -> None
     assert document.comparison.result == "identical"
 
 
+# what an agent may write ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("role", [["user"], {"is": "user"}, None, 1, True, [[]]])
+def test_a_role_that_is_no_text_is_another_prompt(rerun: Callable[..., Replayed], role: Any) -> None:
+    def odd(ports: Any) -> Any:
+        return ports.model.ask([{"role": role, "content": "go"}]).text
+
+    stopped = rerun(odd).document().stopped
+    assert stopped is not None
+    assert stopped.code == "replay_miss"
+
+
 # as an error ---------------------------------------------------------------------------------------------------------
 
 

@@ -55,6 +55,8 @@ _NUMBERS: dict[str, tuple[int, int | None]] = {
     # holds memory that no limit counts
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
+    "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
     "msgget": (68, 186),
     "semget": (64, 190),
     "shmget": (29, 194),
@@ -123,6 +125,7 @@ _OWN_OF_A_KIND = {  # the first argument says what the second one names, a proce
 _FILE_CONTROL, _DEVICE_CONTROL = (72, 25), (16, 29)
 _OWNERS = (8, 10, 15, 1024)  # F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE
 _DEVICES = (0x8901, 0x8902, 0x5412, 0x541C, 0x540E, 0x5410)  # FIOSETOWN, SIOCSPGRP; TIOCSTI, -LINUX, -SCTTY, -SPGRP
+FILE_SYSTEMS = (0x58, 0x66, 0x76, 0x94)  # the kinds of commands by which a file is changed that is open for reading
 _THREAD = 0x00010000
 _FILE_SYSTEM = 1  # AF_UNIX
 _FAMILIES = (2, 10, 16)  # AF_INET, AF_INET6, AF_NETLINK: of this network namespace, which holds loopback only
@@ -167,7 +170,7 @@ def program(machine: str, itself: int, *, walled: bool = True) -> bytes:
         *(step for numbers in _OWN.values() for step in _only_if(numbers[column], _process_only(0, itself))),
         *(step for numbers, kind in _OWN_OF_A_KIND.values() for step in _only_if(numbers[column], _of(kind, itself))),
         *_only_if(_FILE_CONTROL[column], _but(_OWNERS)),
-        *_only_if(_DEVICE_CONTROL[column], _but(_DEVICES)),
+        *_only_if(_DEVICE_CONTROL[column], _but(_DEVICES, FILE_SYSTEMS)),
         *(step for number in refused for step in _only_if(number, [_return(_ERROR | errno.EPERM)])),
         _return(_ALLOW),
     ]
@@ -233,10 +236,17 @@ def _of(kind: int, itself: int) -> list[bytes]:
     return [*is_process, *_process_only(0, itself, at=_SECOND_ARGUMENT_AT)]
 
 
-def _but(commands: tuple[int, ...]) -> list[bytes]:
-    """Any command but these, in the second argument; the kernel takes its lower half alone."""
-    tests = [step for command in commands for step in (_step(_EQUAL, command, 0, 1), _return(_ERROR | errno.EPERM))]
-    return [_step(_LOAD, _SECOND_ARGUMENT_AT), *tests, _return(_ALLOW)]
+def _but(commands: tuple[int, ...], kinds: tuple[int, ...] = ()) -> list[bytes]:
+    """Any command but these and those of these kinds (its second byte), in the second argument; the kernel takes its
+    lower half alone.
+    """
+    tests = [step for command in commands for step in _refused(command)]
+    of_kind = [step for kind in kinds for step in _refused(kind << 8)]
+    return [_step(_LOAD, _SECOND_ARGUMENT_AT), *tests, _step(_AND, 0xFF00), *of_kind, _return(_ALLOW)]
+
+
+def _refused(value: int) -> tuple[bytes, bytes]:
+    return _step(_EQUAL, value, 0, 1), _return(_ERROR | errno.EPERM)
 
 
 def _streams_only() -> list[bytes]:

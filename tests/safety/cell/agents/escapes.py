@@ -16,6 +16,7 @@ import sqlite3
 import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 from collections.abc import Callable
@@ -112,6 +113,34 @@ def append(channel: Channel, argument: bytes) -> None:
 
 def remove(channel: Channel, argument: bytes) -> None:
     attempt(channel, lambda: Path(argument.decode()).unlink())
+
+
+def attributes(channel: Channel, argument: bytes) -> None:
+    """By a file that is open for reading: a mark that its file system keeps (FS_IOC_SETFLAGS, no dump)."""
+    import fcntl
+
+    with Path(argument.decode()).open("rb") as file:
+        attempt(channel, lambda: fcntl.ioctl(file, 0x40086602, struct.pack("l", 0x40)))
+
+
+def lock(channel: Channel, argument: bytes) -> None:
+    import fcntl
+
+    with Path(argument.decode()).open("rb") as file:
+        attempt(channel, lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB))
+
+
+def lock_a_part(channel: Channel, argument: bytes) -> None:
+    import fcntl
+
+    with Path(argument.decode()).open("rb") as file:
+        held = struct.pack("hhqqi", fcntl.F_RDLCK, os.SEEK_SET, 0, 1, 0)
+        attempt(channel, lambda: fcntl.fcntl(file, fcntl.F_SETLK, held))
+
+
+def take(channel: Channel, argument: bytes) -> None:
+    """What is read out of a pipe is gone for whom it was meant."""
+    attempt(channel, lambda: os.read(os.open(argument, os.O_RDONLY | os.O_NONBLOCK), 100))
 
 
 def database(channel: Channel, argument: bytes) -> None:
@@ -392,6 +421,24 @@ def orphan(channel: Channel, _argument: bytes) -> None:
             os._exit(0)
         time.sleep(3600)
     channel.send(os.read(reading, 20))
+
+
+def locks_of_its_own(channel: Channel, _argument: bytes) -> None:
+    """Honest: a file of the scratch folder is locked, and a descriptor set."""
+    import fcntl
+    import tempfile
+
+    def act() -> str:
+        with tempfile.TemporaryFile() as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            fcntl.lockf(file, fcntl.LOCK_EX)
+            fcntl.fcntl(file, fcntl.F_SETFD, fcntl.fcntl(file, fcntl.F_GETFD))
+        ours, theirs = os.pipe()
+        fcntl.ioctl(ours, termios.FIONREAD, b"1234")
+        fcntl.flock(theirs, fcntl.LOCK_SH)
+        return "so"
+
+    attempt(channel, act)
 
 
 def honest(channel: Channel, _argument: bytes) -> None:

@@ -132,6 +132,17 @@ def test_no_file_sends_its_signals_to_others(machine: str, *, walled: bool) -> N
     assert {outcome(code, architecture, device, 3, one) for one in (0x5401, 0x5413, 0x541B, 0x5421)} == {ALLOW}
 
 
+@pytest.mark.parametrize("walled", [True, False])
+def test_no_command_changes_a_file_that_is_open_for_reading(machine: str, *, walled: bool) -> None:
+    """FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, FS_IOC_ENABLE_VERITY, FICLONE: a kind each, whatever the
+    size of what they take.
+    """
+    code, architecture = program(machine, ITSELF, walled=walled), ARCHITECTURES[machine]
+    commands = (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x40806685, 0x40049409)
+    device = CONTROL[machine][1]
+    assert {outcome(code, architecture, device, 3, one) for one in commands} == {error(errno.EPERM)}
+
+
 def test_another_architecture_ends_the_process(machine: str) -> None:
     assert outcome(program(machine, ITSELF), 0x40000003, 2) == KILL
     assert of(machine, 0x40000000) == of(machine, 0xFFFFFFFF) == error(errno.ENOSYS)
