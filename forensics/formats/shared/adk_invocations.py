@@ -17,7 +17,8 @@ from forensics.core.late import late
 from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import StepKind
-from forensics.formats.shared.adk_events import USER, Conversation
+from forensics.formats.shared.adk_confirmations import USER
+from forensics.formats.shared.adk_events import Conversation
 from forensics.formats.shared.fields import as_object, fields_of, is_like_calls, is_text, items_of, text
 from forensics.formats.shared.messages.draft import Draft, part_of
 from forensics.formats.shared.messages.telling import Offers

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from forensics.analysis.oversight import approvals
 from forensics.core.jsonvalue import text_of, value_of
 from forensics.core.trace import Outcome, StepKind
 from tests.unit.formats.conftest import read_evidence
@@ -104,6 +105,108 @@ def test_pieces_of_a_stream_that_no_event_ends_are_a_gap(tmp_path: Path) -> None
     events = [event("one", {"text": "sunny"}), event("one", asks("look", q=1), partial=True)]
     (gap,) = read(tmp_path, {"id": "s1", "events": events}).gaps
     assert (gap.hides, "pieces of a stream" in gap.message) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "whole", "lost"),
+    [
+        ([asks("look", q=1)], {"text": "no"}, "look"),
+        ([asks("look", q=1)], asks("find", q=1), "look"),
+        ([asks("look"), asks("look", q=1)], asks("look", q=1), ""),
+        ([{"text": "su"}, asks("look"), {"function_call": {"args": {"q": 1}}}], asks("look", q=1), ""),
+    ],
+)
+def test_a_call_that_only_a_piece_of_a_stream_tells_is_a_gap(
+    pieces: list[Fields], whole: Fields, lost: str, tmp_path: Path
+) -> None:
+    events = [*(event("one", piece, partial=True) for piece in pieces), event("one", whole)]
+    gaps = read(tmp_path, {"id": "s1", "events": events}).gaps
+    assert [(gap.hides, lost in gap.message) for gap in gaps] == [(True, True)] * bool(lost)
+
+
+def test_as_many_calls_as_one_piece_has_are_due(tmp_path: Path) -> None:
+    both = event("one", asks("look", q=1), asks("look", q=2), partial=True)
+    assert read(tmp_path, {"id": "s1", "events": [both, event("one", asks("look", q=1))]}).gaps
+    whole = event("one", asks("look", q=1), asks("look", q=2))
+    assert not read(tmp_path, {"id": "s1", "events": [both, both, whole]}).gaps
+
+
+# confirmations of ADK ------------------------------------------------------------------------------------------------
+
+CALL: Fields = {"id": "c1", "name": "book", "args": {"seat": 4}}
+BOOKS = event("one", {"function_call": CALL})
+REQUEST: Fields = {"originalFunctionCall": CALL, "toolConfirmation": {"hint": "ok?", "confirmed": False}}
+ASKED = event("one", {"function_call": {"id": "q1", "name": "adk_request_confirmation", "args": REQUEST}})
+
+
+def answers(author: str, call: str, name: str, response: Any, **more: Any) -> Fields:
+    return event(author, {"function_response": {"id": call, "name": name, "response": response}}, **more)
+
+
+WAITS = answers("one", "c1", "book", {"error": "please approve"}, actions={"requested_tool_confirmations": {"c1": {}}})
+
+
+def decides(response: Any, author: str = "user") -> Fields:
+    return answers(author, "q1", "adk_request_confirmation", response)
+
+
+@pytest.mark.parametrize(
+    ("answer", "final", "outcome"),
+    [
+        ({"confirmed": True}, {"ok": 1}, Outcome.RECORDED),
+        ({"response": '{"confirmed": true}'}, {"ok": 1}, Outcome.RECORDED),
+        ({"confirmed": False}, {"error": "This tool call is rejected."}, Outcome.DENIED),
+        ({"confirmed": "yes"}, {"error": "This tool call is rejected."}, Outcome.DENIED),
+        ({"confirmed": True}, {"error": "full"}, Outcome.RECORDED),
+        ({"confirmed": False}, {"held": "till noon"}, Outcome.RECORDED),  # the tool itself was asked again, and ran
+    ],
+)
+def test_a_call_that_waited_for_a_person_has_the_result_that_came_then(
+    answer: Fields, final: Fields, outcome: Outcome, tmp_path: Path
+) -> None:
+    events = [BOOKS, ASKED, WAITS, decides(answer), answers("one", "c1", "book", final)]
+    reading = read(tmp_path, {"id": "s1", "events": events})
+    (trace,) = reading.traces
+    (call,) = trace.calls
+    assert (call.tool, call.outcome) == ("book", outcome)
+    assert call.shown is not None
+    assert call.shown.payload is not None
+    assert value_of(call.shown.payload) == final
+    assert [StepKind(trace.kind[row]) for row in range(2, 5)] == [
+        StepKind.APPROVAL_REQUEST, StepKind.OTHER, StepKind.APPROVAL,
+    ]  # fmt: skip
+    (approval,) = approvals(trace).values()
+    assert [one.approved for one in approval.decisions] == ["true" in str(answer).lower()]
+    assert not reading.gaps
+    assert not trace.findings
+
+
+@pytest.mark.parametrize(
+    "after", [[], [ASKED], [ASKED, decides({"confirmed": True})], [event("user", {"text": "so?"})]]
+)
+def test_a_call_that_still_waits_has_no_result(after: list[Fields], tmp_path: Path) -> None:
+    (call,) = read(tmp_path, {"id": "s1", "events": [BOOKS, WAITS, *after]}).traces[0].calls
+    assert call.outcome is Outcome.ABSENT
+
+
+def test_a_confirmation_asked_for_of_a_call_that_is_not_there_is_a_gap(tmp_path: Path) -> None:
+    waits = event("one", {"text": "wait"}, actions={"requestedToolConfirmations": {"c9": {}}})
+    (gap,) = read(tmp_path, {"id": "s1", "events": [BOOKS, waits]}).gaps
+    assert (gap.hides, "c9" in gap.message) == (True, True)
+
+
+def test_a_tool_that_is_only_named_like_the_question_is_a_call(tmp_path: Path) -> None:
+    unknown = event("one", {"function_call": {"id": "q1", "name": "adk_request_confirmation", "args": REQUEST}})
+    (trace,) = read(tmp_path, {"id": "s1", "events": [unknown, decides({"ok": 1}, "one")]}).traces
+    assert [(call.tool, call.outcome) for call in trace.calls] == [("adk_request_confirmation", Outcome.RECORDED)]
+    assert read(tmp_path, {"id": "s1", "events": [BOOKS, ASKED, WAITS, decides({"ok": 1}, "one")]}).gaps
+
+
+def test_what_a_person_answers_goes_to_the_agent_that_asked(tmp_path: Path) -> None:
+    events = [BOOKS, answers("user", "c1", "book", {"ok": 1})]
+    reading = read(tmp_path, {"id": "s1", "events": events})
+    assert [(call.agent, call.outcome) for call in reading.traces[0].calls] == [("one", Outcome.RECORDED)]
+    assert not reading.gaps
 
 
 def test_a_call_in_a_member_of_an_event_that_is_not_read_is_a_gap(tmp_path: Path) -> None:
