@@ -17,6 +17,7 @@ from forensics.core.jsonvalue import raw, text_of, unfold, value_of
 from forensics.core.sanitise import one_line
 from forensics.core.trace import StepKind
 from forensics.formats.shared.fields import Fields, as_object, fields_of, is_text, object_in, present, text
+from forensics.formats.shared.messages.vocabulary import asks_for_calls
 
 if TYPE_CHECKING:
     from forensics.core.build import Spot, TraceBuilder
@@ -56,7 +57,9 @@ class Confirmations:
             else:
                 left.append(self._final(part))
         calls = tuple(part for part in message.calls if part not in asks)
-        return msgspec.structs.replace(message, calls=calls, results=tuple(left))
+        known = "" if calls else asks_for_calls(message.role)  # it is written as if the person had asked
+        doubts = tuple(doubt for doubt in message.doubts if doubt.says != known)
+        return msgspec.structs.replace(message, calls=calls, results=tuple(left), doubts=doubts)
 
     def _is_asking(self, part: Part) -> bool:
         """Whether it is ADK's own call, which is of one that was told: a tool may have any name."""

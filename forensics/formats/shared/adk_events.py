@@ -56,6 +56,8 @@ class Conversation:
             left = self._confirmations.without(message, object_in(fields, "actions"), at, author)
             if left == message or left.calls or left.results or left.text is not None:
                 self._tell(author, left, at)
+            else:
+                self.doubts.note(self.builder, (left,), at)
         self._beside(fields, spot, author)
         for name, held in fields.items():
             if name not in _READ and is_like_calls(held):
@@ -87,8 +89,7 @@ class Conversation:
     def _tell(self, author: str, message: Message, spot: Spot) -> None:
         """Tell a message; a person's answer to a call goes to the agent that asked for it."""
         lane = self.lane(author)
-        for part in message.calls:
-            self._asked_in[part.recorded_id or ""] = lane
+        self._asked_in.update((part.recorded_id, lane) for part in message.calls if part.recorded_id)
         if author == USER and message.results:
             lane = self._asked_in.get(message.results[0].recorded_id or "", lane)
         tell(self.builder, lane, (message,), spot)

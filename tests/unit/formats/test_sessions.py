@@ -195,6 +195,14 @@ def test_a_confirmation_asked_for_of_a_call_that_is_not_there_is_a_gap(tmp_path:
     assert (gap.hides, "c9" in gap.message) == (True, True)
 
 
+def test_what_else_stands_beside_the_question_is_told(tmp_path: Path) -> None:
+    question = {**ASKED, "content": {**ASKED["content"], "role": "user"}}
+    assert not read(tmp_path, {"id": "s1", "events": [BOOKS, question]}).gaps
+    odd: Fields = {"tool_calls": [{"name": "book", "args": {}}]}
+    beside = {**question, "content": {"role": "user", "parts": [*ASKED["content"]["parts"], odd]}}
+    assert any(gap.hides for gap in read(tmp_path, {"id": "s1", "events": [BOOKS, beside]}).gaps)
+
+
 def test_a_tool_that_is_only_named_like_the_question_is_a_call(tmp_path: Path) -> None:
     unknown = event("one", {"function_call": {"id": "q1", "name": "adk_request_confirmation", "args": REQUEST}})
     (trace,) = read(tmp_path, {"id": "s1", "events": [unknown, decides({"ok": 1}, "one")]}).traces

@@ -137,7 +137,7 @@ def _doubt_message(draft: Draft, fields: Fields) -> None:
         told = f"the role {one_line(draft.role, 40)}" if draft.role != "other" else f"the kind {one_line(kind, 40)}"
         draft.doubt(f"a message of {told}, which is not known")
     elif draft.calls and draft.role not in MODEL_ROLES:
-        draft.doubt(f"a message of the {one_line(draft.role, 40)} asks for calls")
+        draft.doubt(asks_for_calls(draft.role))
     elif draft.role in MODEL_ROLES and "role" in fields and _holds_nothing(draft, fields):
         draft.doubt("a message of the model without anything in it that is read")
     _doubt_wholeness(draft, fields)
@@ -173,6 +173,11 @@ def _doubt_wholeness(draft: Draft, fields: Fields) -> None:
     broken = present(fields, "invalid_tool_calls")
     if broken is not None and items_of(broken):
         draft.doubt("calls whose arguments could not be read (invalid_tool_calls)", "/invalid_tool_calls")
+
+
+def asks_for_calls(role: str) -> str:
+    """The doubt about a message that asks for calls and is of a role that does not."""
+    return f"a message of the {one_line(role, 40)} asks for calls"
 
 
 # the whole message ---------------------------------------------------------------------------------------------------
