@@ -28,6 +28,7 @@ SHIPPED: dict[str, str] = {
     "anthropic-messages": "forensics.formats.message_lists:ANTHROPIC_MESSAGES",
     "atif": "forensics.formats.atif",
     "autogen": "forensics.formats.autogen",
+    "braintrust": "forensics.formats.braintrust",
     "claude-code": "forensics.formats.claude_code",
     "cline": "forensics.formats.cline",
     "codex-cli": "forensics.formats.codex_cli",
