@@ -67,7 +67,7 @@ MARKS: dict[str, frozenset[str]] = {
     "toolbench": frozenset({"tree", "trys"}),
     "mlflow": frozenset({"data/spans", "spans"}),
     "mini-swe-agent": frozenset({"trajectory_format", "role"}),
-    "qwen-code": frozenset({"systemPayload", "toolCallResult", "usageMetadata"}),
+    "qwen-code": frozenset({"systemPayload", "toolCallResult", "message/parts"}),
     "sweagent": frozenset({"trajectory", "history"}),
     "pi": frozenset({"type=message", "type=session", "type=session_start"}),
     "cline": frozenset({"sessionId"}),

@@ -26,6 +26,7 @@ NAMES = sorted(
     {re.split(r"[^\w$.]", mark)[0] for marks in MARKS.values() for mark in marks}
     | {"eventId", "eventType", "EventID", "name", "id", "params", "parentUuid", "session_id", "direction", "scopeSpans"}
     | {"values", "config", "checkpoint", "schema_version", "projectId", "ticks", "reward_info", "author", "x"}
+    | {"uuid", "sessionId", "message", "parts"}
     | {"invocationId", "timestamp", "result", "error", "pipeline_name", "inputs", "start_time", "operationName"}
 )
 KINDS = ["tool_call", "function_call", "message", "user", "assistant", "trace.span", "event_msg", "session.start"]

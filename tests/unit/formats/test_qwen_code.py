@@ -179,3 +179,8 @@ def test_what_the_harness_keeps_is_no_gap(tmp_path: Path) -> None:
     reading = read(tmp_path, *chained(*RUN, *kept, failed))
     assert StepKind(reading.traces[0].kind[-1]) is StepKind.ERROR
     assert not reading.gaps
+
+
+@pytest.mark.parametrize("records", [[GO], [GO, says("model", {"text": "done"})], [GO, asks()]])
+def test_a_session_that_holds_messages_alone_is_one(records: list[Fields], tmp_path: Path) -> None:
+    assert read(tmp_path, *chained(*records)).evidence.format == "qwen-code"
