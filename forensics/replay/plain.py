@@ -80,6 +80,14 @@ def _member(key: Any) -> str:
     raise NotPlainError(f"{_named(key)} is no key of an object; {_instead(key)}")
 
 
+def _object(members: Mapping[Any, Any]) -> dict[str, Any]:
+    """An object. Raises NotPlainError where two keys are one there (`1` and `"1"`): one of the values would be lost."""
+    made = {_member(key): _plain(held) for key, held in members.items()}
+    if len(made) != len(members):
+        raise NotPlainError("two keys of an object are the same text, and JSON has no place for both of their values")
+    return made
+
+
 def _in_order(members: AbstractSet[Any]) -> list[Any]:
     """A set has no order: that of its members as they are written, the same in every run."""
     return sorted(map(_plain, members), key=lambda member: json.dumps(member, sort_keys=True))
@@ -91,7 +99,7 @@ _WAYS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
     (str, str.__str__),
     (int, int.__pos__),
     (float, float.__pos__),
-    (Mapping, lambda value: {_member(key): _plain(held) for key, held in value.items()}),
+    (Mapping, _object),
     ((Sequence, deque, KeysView, ValuesView), lambda value: [_plain(one) for one in value]),
     (AbstractSet, _in_order),
 )

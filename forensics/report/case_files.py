@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.jsonvalue import decode, strict_value
+from forensics.core.jsonvalue import canonical, decode, strict_value
 from forensics.core.sanitise import one_line
 from forensics.errors import ConfigurationError
 from forensics.report.case_documents import CASE, CASE_RUN, CaseDocument, CaseRunDocument
+from forensics.report.cases import calls_of
 from forensics.report.jsonout import compact
 
 if TYPE_CHECKING:
@@ -76,9 +77,19 @@ def _case(line: bytes) -> CaseDocument:
     if not isinstance(value, dict) or value.get("schema") != CASE:
         raise ValueError(f"no case: its schema is not {CASE}")
     try:
-        return msgspec.convert(value, CaseDocument)
+        case = msgspec.convert(value, CaseDocument)
     except msgspec.ValidationError as error:
         raise ValueError(one_line(str(error), 200)) from None
+    for name, said in _said_twice(case):
+        if canonical(msgspec.to_builtins(getattr(case, name))) != canonical(msgspec.to_builtins(said)):
+            raise ValueError(f"it can be read in two ways: {name} does not say what expected_tuples says")
+    return case
+
+
+def _said_twice(case: CaseDocument) -> Iterator[tuple[str, object]]:
+    """The members that hold the calls once more, for `evaluate()` of FastAIAgent, and what they have to hold."""
+    yield "expected_trajectory", [one.tool for one in case.expected_tuples]
+    yield "expected_tool_calls", calls_of(case.expected_tuples)
 
 
 def _twice(cases: Sequence[Kept]) -> Iterator[Kept]:

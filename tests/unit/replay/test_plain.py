@@ -130,6 +130,7 @@ def _cycle() -> list[Any]:
         (print, r"a value of type builtin_function_or_method is no JSON value"),
         ({(1, 2): 3}, r"a value of type tuple is no key of an object"),
         ({None: 3}, r"a value of type NoneType is no key of an object"),
+        ({1: "a", "1": "b"}, r"two keys of an object are the same text"),
         (_cycle(), r"a value holds itself, or is nested too deeply"),
     ],
 )

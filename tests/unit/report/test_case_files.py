@@ -85,3 +85,23 @@ def test_fastaiagents_evaluate_reads_the_same_line() -> None:
         "name": "pager.trigger", "arguments": {"service": "checkout", "severity": "sev1"},
     }  # fmt: skip
     assert {"trace_id", "source_trace_id", "fixed_trace_id", "fork_step", "modifications"} <= row.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("expected_tool_calls", {"name": "pager.trigger", "arguments": {"service": "checkout", "severity": "sev2"}}),
+        ("expected_tool_calls", {"name": "pager.trigger", "arguments": {"service": "checkout", "severity": True}}),
+        ("expected_tool_calls", {"name": "pager.cancel", "arguments": {"service": "checkout", "severity": "sev1"}}),
+        ("expected_trajectory", "pager.cancel"),
+    ],
+)
+def test_calls_that_a_case_tells_in_two_ways_are_named(name: str, change: Any) -> None:
+    """Whoever reads or changes the calls beside the tuples would be told that a case passes that says otherwise."""
+    row = json.loads(case_line(case()))
+    row[name][1] = change
+    with pytest.raises(ConfigurationError, match=f"x:1: it can be read in two ways: {name} does not say"):
+        cases_of(json.dumps(row).encode(), "x")
+    del row[name][1]
+    with pytest.raises(ConfigurationError, match=name):
+        cases_of(json.dumps(row).encode(), "x")
