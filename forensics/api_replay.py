@@ -7,6 +7,7 @@ for byte. `rerun` does both.
 from __future__ import annotations
 
 import contextlib
+from math import isfinite
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -40,6 +41,7 @@ from forensics.formats.shared.source import STDIN
 from forensics.replay.blueprint_loop import GuardrailBlocked
 from forensics.replay.executable import executable
 from forensics.replay.findings import findings_of
+from forensics.replay.frames import floats
 from forensics.replay.log import Told, Turned
 from forensics.replay.own_values import own_ids
 from forensics.replay.plan import Code, Mode, Modifications, Override, Plan, Stub
@@ -228,8 +230,8 @@ def rerun(evidence: Where, options: Options | None = None, plan: Plan | None = N
 
 
 def plan_asked(plan: Plan | None) -> Plan:
-    """This plan, or the default one. Raises ConfigurationError for what is none, and for one with another thing in it
-    than it holds, such as a function where its code by name is due.
+    """This plan, its modes by name or as such, or the default one. Raises ConfigurationError for what is none, and for
+    one with another thing in it than it holds, such as a function where its code by name is due.
     """
     if plan is None:
         return Plan()
@@ -241,8 +243,23 @@ def plan_asked(plan: Plan | None) -> Plan:
         expected(one.code, f"the code that stands in for {one_line(str(one.tool), _SHOWN)}", Code, hint=_HOW_CODE)
     for stub in plan.stubs:
         expected(stub, "what stands in plan.stubs", Stub)
+        if not stub.values:
+            raise ConfigurationError(f"the stub of {one_line(str(stub.tool), _SHOWN)} holds no value")
     expected(plan.modifications, "the modifications of a plan", Modifications)
-    return plan
+    return _of_plain_values(plan)
+
+
+def _of_plain_values(plan: Plan) -> Plan:
+    """The plan with every value as JSON has it. Raises ConfigurationError for one that JSON has not, or of a type that
+    its place does not take.
+    """
+    try:
+        told = msgspec.to_builtins(plan)
+        if not all(map(isfinite, floats(told))):
+            raise ConfigurationError("a plan holds NaN or an infinity, and JSON has no such number")
+        return msgspec.convert(told, Plan)
+    except (TypeError, RecursionError, msgspec.ValidationError) as error:
+        raise ConfigurationError(f"a plan holds what it does not take: {one_line(str(error), 200)}") from None
 
 
 def prepare(evidence: Where, options: Options | None = None, plan: Plan | None = None) -> Prepared:

@@ -145,12 +145,12 @@ def encode_exactly(message: FromChild) -> bytes:
     would ask for something else.
     """
     data = encode(message)
-    if b"null" in data and not all(map(isfinite, _floats(msgspec.to_builtins(message)))):
+    if b"null" in data and not all(map(isfinite, floats(msgspec.to_builtins(message)))):
         raise ValueError("NaN and infinities are no JSON, and an agent's ports carry nothing else")
     return data
 
 
-def _floats(value: Any) -> Iterator[float]:
+def floats(value: Any) -> Iterator[float]:
     """Every float in a value; iterative, so that nesting can't exhaust the stack."""
     todo = [value]
     while todo:

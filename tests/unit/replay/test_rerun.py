@@ -234,6 +234,15 @@ def test_a_stand_in_that_a_rebuilt_agent_cannot_ask_for_is_a_wrong_use(samples: 
         ({"overrides": ("search",)}, "what stands in plan.overrides must be Override, and is of type str"),
         ({"stubs": ({"search": 1},)}, "what stands in plan.stubs must be Stub, and is of type dict"),
         ({"modifications": {"prompt": "x"}}, "the modifications of a plan must be Modifications, and is of type dict"),
+        ({"stubs": (Stub("search", ()),)}, "the stub of search holds no value"),
+        ({"stubs": (Stub("search", (float("nan"),)),)}, "a plan holds NaN or an infinity, and JSON has no such number"),
+        (
+            {"stubs": (Stub("search", (object(),)),)},
+            "a plan holds what it does not take: Encoding objects of type object is unsupported",
+        ),
+        ({"mode": "fast"}, "a plan holds what it does not take: Invalid enum value 'fast' - at `$.mode`"),
+        ({"fork": "3"}, "a plan holds what it does not take: Expected `int | null`, got `str` - at `$.fork`"),
+        ({"paths": "."}, "a plan holds what it does not take: Expected `array`, got `str` - at `$.paths`"),
     ],
 )
 def test_another_thing_than_a_plan_holds_is_told(plan: Any, why: str, samples: Path) -> None:
@@ -242,6 +251,11 @@ def test_another_thing_than_a_plan_holds_is_told(plan: Any, why: str, samples: P
         prepare(samples / "pager.db", Options(policy="inject"), asked)
     assert told.value.message == why
     assert ("code_of" in told.value.hint) is ("must be Code" in why or "function" in why)
+
+
+def test_a_mode_may_be_named(samples: Path) -> None:
+    asked: Any = {"mode": "recorded", "on_miss": "error"}
+    assert prepare(samples / "pager.db", Options(policy="inject"), Plan(**asked)).plan.mode is Mode.RECORDED
 
 
 def test_a_model_that_is_asked_once_more_stops(rerun: Callable[..., Replayed]) -> None:
