@@ -16,7 +16,7 @@ from forensics.core.jsonvalue import equal_values, same_value, unfold
 from forensics.core.sanitise import one_line
 from forensics.replay import frames
 from forensics.replay.fresh import Fresh
-from forensics.replay.gate import Gate, Reply
+from forensics.replay.gate import Gate, Reply, Status
 from forensics.replay.log import Called, Disposition
 from forensics.replay.nearest import nearest
 from forensics.replay.plan import Mode, OnMiss
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from forensics.core.trace import Call
     from forensics.replay.recordings import Recording
     from forensics.replay.setting import Course, Setting
+    from forensics.replay.waiting import Place
 
     Heed = Callable[[Call, Any], None]
 
@@ -41,9 +42,10 @@ _HERE = Locator(evidence=1)  # a request of the rerun stands in no evidence
 
 
 class _Asked(msgspec.Struct, frozen=True):
-    """A call of the agent's, as the gate was asked for it, and what the gate says."""
+    """A call of the agent's, where its model asked for it, as the gate was asked for it, and what the gate says."""
 
     said: frames.CallTool
+    place: Place
     request: Request
     reply: Reply
 
@@ -82,7 +84,8 @@ class ToolAnswers:
         arguments = self._renaming.leftward(said.arguments)
         value = {"tool": said.name, "arguments": arguments}
         request = Request(kind=TOOL, value=value, locator=_HERE, recorded_id=said.call_id)
-        asked = _Asked(said, request, self._gate.look_up(request))
+        place = self._course.waiting.take(said)
+        asked = _Asked(said, place, request, self._look_up(request, place))
         stands = self._stand_ins.of(said.name) if self._is_past_the_fork(asked) else None
         if stands is None:
             return self._recorded(asked)
@@ -92,6 +95,15 @@ class ToolAnswers:
         if isinstance(stands, UsedUp):
             return self._missed(asked, f"its list of {stands.given} values has been used up")
         return self._stands_in(asked, stands)
+
+    def _look_up(self, request: Request, place: Place) -> Reply:
+        """What the gate says; where agents asked for equal calls and were answered otherwise, the agent tells whose it
+        is whose turn asked for it.
+        """
+        reply = self._gate.look_up(request)
+        if reply.status is Status.AMBIGUOUS and place.lane and place.sure:
+            return self._gate.look_up(msgspec.structs.replace(request, lane=place.lane))
+        return reply
 
     def _is_past_the_fork(self, asked: _Asked) -> bool:
         """Whether stand-ins count for a call: from the step of the fork on."""
@@ -230,22 +242,28 @@ class ToolAnswers:
     # the log ---------------------------------------------------------------------------------------------------------
 
     def _note(self, asked: _Asked, disposition: Disposition, row: int | None, **what: Any) -> None:
-        said = asked.said
-        turn, index = self._course.waiting.take(said)
+        said, place = asked.said, asked.place
         self._course.log.append(
             Called(
                 tool=said.name,
                 arguments=said.arguments,
                 disposition=disposition,
-                turn=turn,
-                index=index,
-                agent=self._setting.lane,
+                turn=place.turn,
+                index=place.index,
+                agent=self._agent(place, row),
                 call_id=said.call_id,
                 row=row,
                 agreement=asked.reply.agreement,
                 **what,
             )
         )
+
+    def _agent(self, place: Place, row: int | None) -> str:
+        """Who made a call: whose turn asked for it or, where none did, who made the recorded one."""
+        if place.lane is not None:
+            return place.lane
+        recorded = "" if row is None else self._setting.analysis.trace.calls[row].agent
+        return recorded or self._setting.lane
 
 
 def _minted(handles: Sequence[Handle]) -> Mapping[int, list[Handle]]:

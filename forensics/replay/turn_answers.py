@@ -66,8 +66,7 @@ class TurnAnswers:
         except ReplayFault as fault:
             asked = None if request.messages is None else _new(request)
             return self._course.stop(Stopped(code=fault.code, message=fault.message, hint=fault.hint, asked=asked))
-        self._log(request, lane, answer)
-        self._course.waiting.turn(answer)
+        self._course.waiting.turn(answer, self._log(request, lane, answer))
         return _answered(answer)
 
     def finish(self, *, blocked: bool) -> None:
@@ -113,17 +112,18 @@ class TurnAnswers:
 
     # the log ---------------------------------------------------------------------------------------------------------
 
-    def _log(self, request: ModelRequest, lane: str, answer: ModelAnswer) -> None:
+    def _log(self, request: ModelRequest, lane: str, answer: ModelAnswer) -> str:
+        """Note a turn; the lane that it belongs to."""
         recorded = None if answer.live else self._recorded.turn
         self._course.log.extend(self._shown(request, lane, recorded))
-        self._course.log.append(
-            Turned(
-                agent=lane if recorded is None else recorded.lane,
-                answer=answer,
-                step=None if recorded is None else recorded.step,
-                new=None if request.messages is None else len(request.messages) - request.new,
-            )
+        turned = Turned(
+            agent=lane if recorded is None else recorded.lane,
+            answer=answer,
+            step=None if recorded is None else recorded.step,
+            new=None if request.messages is None else len(request.messages) - request.new,
         )
+        self._course.log.append(turned)
+        return turned.agent
 
     def _shown(self, request: ModelRequest, lane: str, recorded: RecordedTurn | None) -> list[Entry]:
         """What a turn was newly shown beside results; of a rebuilt agent in the order of the record."""
