@@ -25,6 +25,7 @@ from forensics.replay.script import shown_of
 from forensics.replay.stand_ins import Order, StandIns, Stood, UsedUp
 from forensics.replay.stops import Stopped, fault, is_pause, paused
 from forensics.replay.traced import trace_record
+from forensics.replay.waiting import Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from forensics.core.trace import Call
     from forensics.replay.recordings import Recording
     from forensics.replay.setting import Course, Setting
-    from forensics.replay.waiting import Place
 
     Heed = Callable[[Call, Any], None]
 

@@ -97,7 +97,7 @@ def lane_by_lane(ports: Any, *, named: bool) -> Any:
 
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("lanes", [True, False])
-def test_a_run_of_several_agents_is_rerun_as_it_was(several: Path, named: bool, lanes: bool) -> None:
+def test_a_run_of_several_agents_is_rerun_as_it_was(several: Path, *, named: bool, lanes: bool) -> None:
     replayed = rerun(lambda ports: in_order(ports, named=named, lanes=lanes), several)
     document = replayed.document()
     assert document.comparison is not None
@@ -107,7 +107,7 @@ def test_a_run_of_several_agents_is_rerun_as_it_was(several: Path, named: bool, 
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_each_agent_is_given_what_it_was_given(several: Path, named: bool) -> None:
+def test_each_agent_is_given_what_it_was_given(several: Path, *, named: bool) -> None:
     document = rerun(lambda ports: lane_by_lane(ports, named=named), several).document()
     assert document.comparison is not None
     assert document.comparison.result != Result.DIVERGED
