@@ -5,7 +5,9 @@ once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
 
 from forensics.core.jsonvalue import same_value
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 Fits: TypeAlias = Callable[["AskedCall", "CallTool"], bool]
 
 
-class Place(NamedTuple):
+class Place(msgspec.Struct, frozen=True):
     """Where a call was asked for: turn and index (-1 and a number of its own: by no turn), and the lane of the turn
     (None: by none). `sure` says that no other lane waits for a call that fits as well.
     """
@@ -56,7 +58,7 @@ class Waiting:
             if found:
                 place, call = found[0]
                 self._calls[place.lane or ""].remove((place, call))
-                return place._replace(sure=len(found) == 1)
+                return msgspec.structs.replace(place, sure=len(found) == 1)
         self._loose += 1
         return Place(-1, self._loose - 1)
 
