@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.core.late import late
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -22,6 +24,8 @@ _KEY = 32  # bytes
 _DIGITS = 6  # bytes of a fingerprint: enough to tell values apart, too few to be worth storing
 CREDENTIAL, PERSONAL = "credential", "personal"
 _WORDS = {CREDENTIAL: "secret", PERSONAL: "personal"}
+NAME = late(rb"(?:secret|personal):[a-z0-9-]+:(?:[0-9a-f]{12}|-)")
+"""How the name of a value is written."""
 
 
 class Secret(msgspec.Struct, frozen=True, gc=False):

@@ -22,7 +22,7 @@ from forensics.analysis.content.values import members_of, name_of_item
 from forensics.core.jsonvalue import decode_embedded
 from forensics.core.late import late
 from forensics.core.sanitise import one_line, visible
-from forensics.core.secrets import CREDENTIAL, Secrets
+from forensics.core.secrets import CREDENTIAL, NAME, Secrets
 from forensics.report.rows import Making, Rows
 
 if TYPE_CHECKING:
@@ -173,8 +173,11 @@ class Redactor:
         inside = self._json(text)
         if inside is not None:
             return inside
+        if _CUT in text:  # before the parts of a value are hidden one by one
+            text = self._uncut(text)
+            data = text.encode("utf-8", "surrogatepass")
         parts = sorted([*self._known_in(data), *self._looks_like(data, key)])
-        return self._uncut(_replaced(data, parts).decode("utf-8", "surrogatepass") if parts else text)
+        return _replaced(data, parts).decode("utf-8", "surrogatepass") if parts else text
 
     def _json(self, text: str) -> str | None:
         """A text that is JSON stays JSON; None for any other."""
@@ -201,7 +204,8 @@ class Redactor:
     def _looks_like(self, data: bytes, key: str | None) -> Iterator[_Part]:
         if self._known_only:
             return
-        for span in spans(data, key):
+        shown = NAME.sub(lambda name: b" " * len(name[0]), data)  # a name looks like a secret itself
+        for span in spans(shown, key):
             if span.value not in self._ids:
                 yield _Part(span.start, span.end, self._secret(span.value, span.kind, span.group).name)
 

@@ -135,9 +135,7 @@ class _Scan:
 
     def run(self) -> None:
         """Go as far as the text is JSON."""
-        for token in _TOKEN.finditer(self._data, self._at):
-            if token.start() != self._at or not self._take(token):
-                break
+        while (token := _TOKEN.match(self._data, self._at)) and self._take(token):
             self._at = token.end()
         goes_on = not self._done and _UNFINISHED.fullmatch(self._data, self._at)
         self.stops = len(self._data) if goes_on else self._at

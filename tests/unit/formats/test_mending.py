@@ -178,6 +178,7 @@ def test_a_large_document_takes_time_in_proportion() -> None:
     assert kept(text[:-4]) is not None
     assert kept('{"messages": [{"a": 1}, ' + "[" * 50_000) is not None
     assert kept('{"messages": [{"a": 1}, {"b": ' + '"\\' * 100_000) is not None
+    assert kept('{"messages": [{"a": 1}, {"b": 1' + " " * 200_000 + "\v") is not None
     assert time.process_time() - began < 30
 
 

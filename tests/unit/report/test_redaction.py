@@ -73,6 +73,17 @@ def test_the_head_of_a_value_that_is_cut_off_is_replaced(kept: int) -> None:
     assert redactor(PLAIN).text(f"it is {PLAIN[:kept]}…") == f"it is {name(PLAIN)}…"
 
 
+def test_the_head_of_a_value_of_several_parts_is_hidden_under_one_name() -> None:
+    parted = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N"
+    assert redactor(parted).text(f"it holds {parted[:45]}…") == f"it holds {name(parted)}…"
+
+
+def test_the_name_of_a_value_is_no_value_itself() -> None:
+    told = f"1 place: {name(PLAIN)} (step 2), secret: {name(PLAIN)}"
+    assert redactor(PLAIN, complete=False).text(told) == told
+    assert "hunter-2-Zq81" not in redactor(complete=False).text(f"{told}, password=hunter-2-Zq81")
+
+
 def test_a_shorter_value_is_part_of_no_longer_word() -> None:
     assert redactor("12345678").text("id 912345678 and 12345678") == f"id 912345678 and {name('12345678')}"
 
