@@ -24,8 +24,9 @@ from forensics.analysis.newcomers import LONGEST_VALUE, WAITS, Brought, Newcomer
 from forensics.analysis.runs import anchor_of
 from forensics.analysis.texts import encoded
 from forensics.analysis.written_times import holds_time
-from forensics.core.classes import Effect
+from forensics.core.classes import Effect, seems_to_read
 from forensics.core.handles import REFERENCE, Handles
+from forensics.core.jsonvalue import value_of
 from forensics.core.leaves import leaves_of, pointer_of
 from forensics.core.places import MOST_ROWS
 from forensics.core.times import from_text
@@ -49,6 +50,7 @@ _FRACTION = re.compile(b"[0-9]{1,9}Z").fullmatch  # of a second: the end of a ti
 _SHORTEST_RUN = 2
 _LONGEST_RUN = 200
 _TELLING_NUMBER = 6
+_AROUND = 16  # bytes of quotes and white space around a value that is a whole result
 NEW_BY_SHAPE = frozenset({"uuid", "ulid", "cursor", "token", "url", "presigned-url", "jwt"})
 """Kinds of values that are new by their shape alone, even out of a read."""
 _CLOCK = "timestamp"
@@ -80,6 +82,7 @@ class Minting:
         self._trace = trace
         self._rules = rules
         self._reads = bytearray(classified.each(lambda kind: kind.effect is Effect.NONE))
+        self._seem_to_read = bytearray(classified.each(seems_to_read))
         self._runs = runs
         self._small = runs.small
         self._first = runs.first
@@ -140,12 +143,12 @@ class Minting:
 
     def _known_kinds(self, calls: list[int], brought: Brought) -> Sequence[Any]:
         """The kind of each value as its call returned it, or None."""
-        reads = list(map(self._reads.__getitem__, calls))
-        if 1 not in reads:
+        if not any(map(self._seem_to_read.__getitem__, calls)):
             return brought.kinds
+        told = zip(calls, brought.rows, brought.values, brought.kinds, brought.pointers, brought.numbers, strict=True)
         return [
-            self._as_read(call, value, kind) if read else kind
-            for read, call, value, kind in zip(reads, calls, brought.values, brought.kinds, strict=True)
+            self._known_kind(call, value, kind, running=number < 0 and self._running(row, value, pointer))
+            for call, row, value, kind, pointer, number in told
         ]
 
     def is_new(self, anchor: bytes, row: int) -> bool:
@@ -242,8 +245,9 @@ class Minting:
         if told is None:
             return
         self._found.append(told)
-        step, value, kind, _, anchor = told
-        if kind == WAITS or self._known_kind(self._trace.call[step], value, kind) is None:
+        step, value, kind, pointer, anchor = told
+        running = self._running(step, value, pointer)
+        if kind == WAITS or self._known_kind(self._trace.call[step], value, kind, running=running) is None:
             return
         stands = self._first.get(anchor, step if anchor in self._here else _LAST)
         if stands > step:  # as part of a longer run here, or told otherwise
@@ -279,7 +283,7 @@ class Minting:
             return None
         call = self._trace.call[step]
         kind = self._rules.handle_kind(value, None) or ("number" if number else "id")
-        known = self._known_kind(call, value, kind)
+        known = self._known_kind(call, value, kind, running=self._running(step, value, pointer))
         if known is None:
             return None
         if self._first.get(anchor, step) > step:
@@ -299,9 +303,22 @@ class Minting:
 
     # kinds -----------------------------------------------------------------------------------------------------------
 
-    def _known_kind(self, call: int, value: str, kind: str) -> str | None:
-        """The kind of a value as this call returned it."""
-        return self._as_read(call, value, kind) if self._reads[call] else kind
+    def _known_kind(self, call: int, value: str, kind: str, *, running: bool) -> str | None:
+        """The kind of a value as this call returned it: in a text or as a value of its own."""
+        reads = self._seem_to_read if running else self._reads
+        return self._as_read(call, value, kind) if reads[call] else kind
+
+    def _running(self, row: int, value: str, pointer: str) -> bool:
+        """Whether a value is a word of a text: `python3`, `k8s` and `INC-42` are names of things that a text is about.
+        They say of a call that seems to read that it found them, not that it made them.
+        """
+        return not pointer and not self._is_whole(row, value)
+
+    def _is_whole(self, row: int, value: str) -> bool:
+        """Whether a result is this value, and nothing else but white space around it."""
+        payload = self._trace.payload[row]
+        near = payload is not None and len(bytes(payload)) <= len(value) + _AROUND
+        return near and str(value_of(payload)).strip() == value
 
     def _as_read(self, call: int, value: str, kind: str) -> str | None:
         """The kind of a value that a call returned which only reads: it refers to what is there, and mints no clock but

@@ -283,6 +283,15 @@ def weighs(piece: ClassEvidence) -> bool:
     return not lowers or may_lower(piece)
 
 
+def seems_to_read(known: Classification) -> bool:
+    """Whether all that is known of a call is that it reads: too little to run it again where no second kind of evidence
+    says so, enough to take what stands in a text that it returned for what was there before.
+    """
+    if known.effect is Effect.UNKNOWN:
+        return any(piece.effect is Effect.NONE and may_lower(piece) for piece in known.evidence)
+    return known.effect is Effect.NONE
+
+
 def _strongest(pieces: Iterable[ClassEvidence]) -> RestsOn:
     found = {_RESTS_ON_SOURCE.get(p.source, RestsOn.WORDS) if may_lower(p) else RestsOn.WORDS for p in pieces}
     return min(found, key=_STRONGEST_FIRST.index)

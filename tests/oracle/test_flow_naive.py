@@ -28,7 +28,7 @@ from forensics.analysis.flow import flow
 from forensics.analysis.runs import all_runs, anchor_of, plain_bytes
 from forensics.analysis.survey import survey
 from forensics.core.build import Spot, TraceBuilder
-from forensics.core.classes import Effect
+from forensics.core.classes import Effect, seems_to_read
 from forensics.core.jsonvalue import value_of
 from forensics.core.leaves import Leaf, leaves_of, pointer_of
 from forensics.core.trace import Places, StepKind, Trace
@@ -171,12 +171,19 @@ class Naive:
             self.waiting.append((value, row, call, pointer))
 
     def add(self, value: str, kind: str, row: int, call: int, pointer: str) -> bool:
-        if self.classified[call].effect is Effect.NONE and kind not in NEW_BY_SHAPE:
+        if self.reads(row, value, call, pointer) and kind not in NEW_BY_SHAPE:
             if kind == "timestamp":
                 return False
             kind = "reference"
         self.found.append(Found(value, kind, row, pointer, {}))
         return True
+
+    def reads(self, row: int, value: str, call: int, pointer: str) -> bool:
+        """Whether a call reads; one of which a word alone says so does as to what is no value of its own."""
+        if self.classified[call].effect is Effect.NONE:
+            return True
+        whole = pointer != "" or str(value_of(self.trace.payload[row])).strip() == value
+        return not whole and seems_to_read(self.classified[call])
 
     # where it goes ---------------------------------------------------------------------------------------------------
 
@@ -316,7 +323,7 @@ scalars = values | texts | numbers | st.booleans() | st.none()
 keys = st.sampled_from(["id", "ref", "count", "name", "order_id", "note", "a/b", "url"])
 lists = st.lists(scalars, max_size=2) | st.lists(values, max_size=5)
 objects = st.dictionaries(keys, scalars | lists | st.dictionaries(keys, scalars, max_size=2))
-tools = st.sampled_from(["pager.trigger", "get_status", "mystery"])
+tools = st.sampled_from(["pager.trigger", "get_status", "read_file", "mystery"])
 events = st.lists(
     st.tuples(st.sampled_from(["user", "model"]), texts)
     | st.tuples(st.just("call"), tools, objects, objects | texts, st.booleans()),

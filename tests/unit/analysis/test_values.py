@@ -153,3 +153,39 @@ def test_a_round_number_that_comes_again_was_chosen_again(tmp_path: Path, value:
     path.write_text("\n".join(map(json.dumps, events)), encoding="utf-8")
     (trace,) = examine(path).audit().traces
     assert [handle.value for handle in trace.handles] == minted
+
+
+NOTES = "Deploy with k8s, python3 and sha256 on web1; see INC-42 and CVE-2026-12345."
+
+
+def way(tmp_path: Path, name: str, said: Any, used: str) -> tuple[str, dict[str, str]]:
+    """The result axis of a tool, and the kinds of the values that its result brought and the next call holds."""
+    path = tmp_path / "chat.json"
+    then = (call("write_file", {"text": used}, "c2"), result("ok", "c2"), {"role": "assistant", "content": "Done."})
+    path.write_text(json.dumps({"messages": [ASK, call(name, {"path": "notes"}), result(said), *then]}))
+    (trace,) = examine(path).audit().traces
+    return trace.tools[0].result, {handle.value: handle.kind for handle in trace.handles}
+
+
+@pytest.mark.parametrize("name", ["read_file", "Read", "fetch_notes", "search"])
+@pytest.mark.parametrize("said", [NOTES, {"content": [{"type": "text", "text": NOTES}]}])
+def test_names_of_things_in_a_text_that_was_read_are_not_minted(name: str, said: Any, tmp_path: Path) -> None:
+    used = "k8s python3 sha256 web1 INC-42 CVE-2026-12345"
+    axis, kinds = way(tmp_path, name, said, used)
+    assert (axis, set(kinds.values())) == ("unknown", {"reference"})
+    assert set(kinds) == set(used.split())  # each is followed all the same
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("deploy", "started web1 as INC-42"),  # nothing says that it reads
+        ("get_slot", "INC-42"),  # the whole result
+        ("get_slot", "INC-42\n"),
+        ("get_slot", {"slot": "INC-42"}),
+        ("get_slot", ["INC-42", "INC-43"]),
+    ],
+)
+def test_a_value_of_its_own_or_of_a_call_that_may_act_is_minted(name: str, said: Any, tmp_path: Path) -> None:
+    axis, kinds = way(tmp_path, name, said, "to INC-42")
+    assert (axis, kinds["INC-42"]) == ("handle", "prefixed-id")
