@@ -317,8 +317,9 @@ class Minting:
     def _is_whole(self, row: int, value: str) -> bool:
         """Whether a result is this value, and nothing else but white space around it."""
         payload = self._trace.payload[row]
-        near = payload is not None and len(bytes(payload)) <= len(value) + _AROUND
-        return near and str(value_of(payload)).strip() == value
+        if payload is None or len(bytes(payload)) > len(value) + _AROUND:
+            return False
+        return str(value_of(payload)).strip() == value
 
     def _as_read(self, call: int, value: str, kind: str) -> str | None:
         """The kind of a value that a call returned which only reads: it refers to what is there, and mints no clock but

@@ -182,7 +182,8 @@ class Naive:
         """Whether a call reads; one of which a word alone says so does as to what is no value of its own."""
         if self.classified[call].effect is Effect.NONE:
             return True
-        whole = pointer != "" or str(value_of(self.trace.payload[row])).strip() == value
+        payload = self.trace.payload[row]
+        whole = pointer != "" or (payload is not None and str(value_of(payload)).strip() == value)
         return not whole and seems_to_read(self.classified[call])
 
     # where it goes ---------------------------------------------------------------------------------------------------
