@@ -77,6 +77,7 @@ MARKS: dict[str, frozenset[str]] = {
     "opencode": frozenset({"info", "messages", "part", "properties", "sessionID", "messageID"}),
     "gemini-responses": frozenset({"response"}),
     "google-adk": frozenset({"events"}),
+    "vercel-ai": frozenset({"finishReason", "steps"}),
     "braintrust": frozenset({"root_span_id", "events[]", "data[]", "rows[]"}),
     "weave": frozenset({"op_name", "calls[]", "batch[]", "call{}", "req{}"}),
     "google-adk-eval": frozenset({"eval_set_id", "query", "data[]"}),

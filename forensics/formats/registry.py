@@ -70,6 +70,7 @@ SHIPPED: dict[str, str] = {
     "temporal": "forensics.formats.temporal",
     "toolbench": "forensics.formats.toolbench",
     "vcr-cassette": "forensics.formats.vcr_cassette",
+    "vercel-ai": "forensics.formats.vercel_ai",
     "vscode-chat": "forensics.formats.vscode_chat",
     "weave": "forensics.formats.weave_calls",
 }

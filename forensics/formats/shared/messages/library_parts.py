@@ -65,6 +65,12 @@ def _why(fields: Fields) -> Payload:
     return present(object_in(fields, "approval"), "reason") or _DENIED
 
 
+def _vercel_error(draft: Draft, fields: Fields, pointer: str) -> None:
+    """The error of a call, in a part of its own."""
+    part = part_of(text(fields, "toolName"), text(fields, "toolCallId"), present(fields, "error"), pointer)
+    draft.result(part, fields, failed=True)
+
+
 def _goose_request(draft: Draft, fields: Fields, pointer: str) -> None:
     """A call or, where what the model asked for could not be read, why not."""
     asked, failed = _kept(fields, "toolCall")
@@ -162,6 +168,7 @@ def haystack_result(draft: Draft, raw: Payload, pointer: str) -> None:
 
 
 LIBRARIES: dict[str, Callable[[Draft, Fields, str], None]] = {
+    "tool_error": _vercel_error,
     "toolRequest": _goose_request,
     "toolResponse": _goose_response,
     "tool_return": _pydantic_return,
