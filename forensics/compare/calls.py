@@ -92,12 +92,22 @@ class Side:
 
 
 class CallComparer:
-    """Compares the calls of two runs, in the order of the left one, and learns its handles on the way."""
+    """Compares the calls of two runs, in the order of the left one, and learns its handles on the way. `asked` says
+    that both runs tell what their models asked for; in a rerun whose agent asks none, whatever it calls is its own.
+    """
 
     def __init__(
-        self, sides: tuple[Side, Side], comparer: Comparer, renaming: Renaming, notes: Notes, generated: Generated
+        self,
+        sides: tuple[Side, Side],
+        comparer: Comparer,
+        renaming: Renaming,
+        notes: Notes,
+        generated: Generated,
+        *,
+        asked: bool = True,
     ) -> None:
         self._left, self._right = sides
+        self._asked = asked
         self._comparer = comparer
         self._renaming = renaming
         self._notes = notes
@@ -150,7 +160,7 @@ class CallComparer:
         return Divergence(
             index=made.call.step if missing else row.at,
             kind=kind,
-            cause=Cause.AGENT if made.call.turn < 0 else Cause.MODEL,
+            cause=Cause.MODEL if self._asked and made.call.turn >= 0 else Cause.AGENT,
             lane=row.lane,
             what=f"a call of {one_line(made.call.tool, 60)}",
             left=said if missing else None,
@@ -227,6 +237,8 @@ class CallComparer:
 
     def _who_asked(self, one: Call, other: Call) -> Cause:
         """The model, unless it asked for the same in both runs or for nothing in either."""
+        if not self._asked:
+            return Cause.AGENT
         asked = [_requested(call) for call in (one, other)]
         if asked == [None, None]:
             return Cause.AGENT if one.turn < 0 and other.turn < 0 else Cause.MODEL
@@ -239,7 +251,7 @@ class CallComparer:
         the two values count as one.
         """
         steps = one.call.step, other.call.step
-        by_code = divergence.cause is Cause.AGENT
+        by_code = divergence.cause is Cause.AGENT and self._asked
         if parting.more or not all(self._generated.is_one(place, steps, by_code=by_code) for place in parting.places):
             return divergence
         for place in parting.places:

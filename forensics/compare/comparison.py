@@ -116,7 +116,9 @@ class _Walk:
         self.notes = Notes(*traces, same=_is_one_record(*traces))
         self.renaming = Renaming(rules.is_id_key)
         self.comparer = Comparer(self.renaming, loose=self.loose)
-        self.calls = CallComparer(self.sides, self.comparer, self.renaming, self.notes, Generated(*traces, rules))
+        generated = Generated(*traces, rules)
+        self.asked = kinds is None or MODEL in kinds
+        self.calls = CallComparer(self.sides, self.comparer, self.renaming, self.notes, generated, asked=self.asked)
         self.silent = tuple(frozenset(trace.silent_turns) for trace in traces)
         self.explanations = Explanations()
         self.suspects = Suspects(traces, self.renaming)
@@ -173,8 +175,7 @@ class _Walk:
     def _script(self) -> Script:
         """Both runs side by side: between formats only the kinds of events that both tell."""
         turns = not self.loose or all(trace.turns for trace in self.traces)
-        if self.kinds is not None and MODEL not in self.kinds:
-            turns = False
+        turns = turns and self.asked
         left, right = (self._counting(events_of(trace, turns=turns)) for trace in self.traces)
         if self.loose:
             if not turns and any(trace.turns for trace in self.traces):

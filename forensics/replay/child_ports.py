@@ -132,7 +132,7 @@ class ToolProxy:
     def __init__(self, line: Line) -> None:
         self._line = line
 
-    def call(self, name: str, arguments: Mapping[str, Any], *, call_id: str | None = None) -> Any:
+    def call(self, name: str, arguments: Mapping[str, Any], call_id: str | None = None) -> Any:
         """As `ToolPort.call`."""
         given = self.outcome(name, arguments, call_id)
         if given.failed:

@@ -85,7 +85,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
 class ToolPort(Protocol):
     """The tools of a run."""
 
-    def call(self, name: str, arguments: Mapping[str, JSON], *, call_id: str | None = None) -> JSON:
+    def call(self, name: str, arguments: Mapping[str, JSON], call_id: str | None = None) -> JSON:
         """The recorded result of the recorded call that is equal to this one. `call_id` only chooses between equals.
 
         Raises ToolFailure where the recorded call failed or was denied, and ReplayStopped where no recording answers.

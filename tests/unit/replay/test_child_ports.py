@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import threading
 from collections import deque
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 
 from forensics.replay import frames
-from forensics.replay.child_ports import ChildPorts, Line, run_function
-from forensics.replay.ports import ReplayStopped
+from forensics.replay.child_ports import ChildPorts, Line, ModelProxy, ToolProxy, run_function
+from forensics.replay.ports import ModelPort, ReplayStopped, ToolPort
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "replay.md"
 
 
 class Echo:
@@ -142,3 +147,26 @@ def test_messages_of_one_conversation_keep_their_order_in_threads(wire: Echo, po
         thread.join(30)
     assert ended == [1] * 80
     assert [one.keep for one in wire.said if one.lane == "a"] == list(range(40))
+
+
+def _signature(function: Callable[..., Any]) -> str:
+    """The parameters as they are called, without `self` and types."""
+    own = list(inspect.signature(function).parameters.values())[1:]
+    bare = [one.replace(annotation=inspect.Parameter.empty) for one in own]
+    return str(inspect.Signature(bare)).replace(", /", "")
+
+
+@pytest.mark.parametrize(
+    ("port", "functions"),
+    [("tools.call", (ToolProxy.call, ToolPort.call)), ("model.ask", (ModelProxy.ask, ModelPort.ask))],
+)
+def test_a_port_is_called_as_its_page_says(port: str, functions: tuple[Callable[..., Any], ...]) -> None:
+    told = re.findall(rf"`ports\.{re.escape(port)}(\([^)]*\))`", PAGE.read_text(encoding="utf-8"))
+    assert told == [_signature(functions[0])]
+    assert [_signature(one) for one in functions] == told * 2
+
+
+def test_a_call_takes_what_its_model_asked_for_in_that_order() -> None:
+    wire = Echo()
+    ChildPorts(Line(wire), frames.Start(None, None, None)).tools.call("check", {"host": "db-3"}, "c1")
+    assert wire.said == [frames.CallTool("check", {"host": "db-3"}, "c1")]

@@ -666,6 +666,17 @@ def test_a_call_that_the_agent_leaves_out_is_its_own_doing(
     assert (first.kind, first.cause) == ("outcome", "agent_difference")
 
 
+@pytest.mark.parametrize(("tool", "arguments"), [("chek", {}), ("check", {"deep": True})])
+def test_what_an_agent_without_a_model_calls_is_its_own_doing(
+    rerun: Callable[..., Replayed], of_messages: Callable[..., Path], tool: str, arguments: Any
+) -> None:
+    evidence = of_messages(("check", {"deep": False}, {"ok": True}))
+    document = rerun(lambda ports: ports.tools.call(tool, arguments), evidence=evidence).document()
+    assert document.comparison is not None
+    assert {one.cause for one in document.comparison.divergences} == {"agent_difference"}
+    assert document.model_calls == []
+
+
 def test_a_call_more_is_the_first_difference(rerun: Callable[..., Replayed], of_messages: Callable[..., Path]) -> None:
     """The rerun stopped there: that its model was not asked again follows from it."""
 
