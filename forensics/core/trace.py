@@ -184,6 +184,14 @@ class Trace:
             None if turn < 0 else turn,
         )
 
+    def when(self, row: int) -> int:
+        """When a step was, in nanoseconds since the epoch; -1 where that is not told. A call was when it began or,
+        where that is not told, when it was asked for (which `at` keeps); its result, when it ended.
+        """
+        call = self.call[row] if self.kind[row] == StepKind.TOOL_CALL else NOWHERE
+        began = NOWHERE if call < 0 else self.calls.starts(range(call, call + 1))[0]
+        return began if began >= 0 else self.at[row]
+
     def steps(self) -> Iterator[Step]:
         """Every step, in order."""
         return (self.step(i) for i in range(len(self)))

@@ -137,7 +137,7 @@ class CallRows:
         return [self._names[number] for number in self._analysis.calls.numbers[rows.start : rows.stop]]
 
     def _times(self, rows: range) -> Iterator[int]:
-        """When it began or, where that is not told, when it was asked for."""
+        """As `Trace.when` tells."""
         at, steps = self._analysis.trace.at, self._calls.column("step", rows)
         return (start if start >= 0 else at[step] for start, step in zip(self._calls.starts(rows), steps, strict=True))
 

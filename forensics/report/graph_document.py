@@ -86,7 +86,7 @@ class Drawn:
             kind=step.kind.label,
             name=spell_surrogates(step.name),
             agent=spell_surrogates(step.agent),
-            at=moment(self.trace.at[row]),
+            at=moment(self.trace.when(row)),
             locator=place(step.locator) or Place(evidence=0),
             occurrence=None if call is None else call.occurrence,
             class_=None if classified is None else classified.tool_class.value,

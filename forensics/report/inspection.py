@@ -84,7 +84,7 @@ def _step(analysis: TraceAnalysis, row: int, first: int, parents: list[int]) -> 
         kind=step.kind.label,
         agent=spell_surrogates(step.agent),
         name=spell_surrogates(step.name),
-        at=moment(trace.at[row]),
+        at=moment(trace.when(row)),
         locator=where or Place(evidence=0),
         parents=parents,
         text=None if structured or step.payload is None else spell_surrogates(text_of(step.payload)),

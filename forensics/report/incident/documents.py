@@ -174,9 +174,9 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "class"}, omit_defaults=True, gc=False):
-    """One step. `at` is the recorded time in UTC; no clock is adjusted, the order is causal. `call_id` is the
-    recorded id of the call, `call` and `result` are its steps; `said` is the text as far as the budget goes, `size` the
-    bytes of the whole.
+    """One step. `at` is the recorded time in UTC: of a call when it began or, where that is not told, when it was asked
+    for, of its result when it ended. No clock is adjusted, the order is causal. `call_id` is the recorded id of the
+    call, `call` and `result` are its steps; `said` is the text as far as the budget goes, `size` all its bytes.
     """
 
     index: int

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 
 class TimelineRow(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "class"}, omit_defaults=True, gc=False):
-    """One event. `at` is UTC, RFC 3339, as it was recorded; the order of the rows is causal. `said` is the text as far
-    as the report holds it, `size` the bytes of the whole; `findings` are codes. What follows `evidence` is the place in
-    it: a line (from 1), a byte offset and length, a member of an archive, a database row, a JSON Pointer.
+    """One event. `at` is UTC, RFC 3339, as it was recorded (of a call, when it began or else when it was asked for, of
+    its result, when it ended); the order of the rows is causal. `said` is the text as far as the report holds it,
+    `size` the bytes of the whole; `findings` are codes. What follows `evidence` is the place in it: a line (from 1), a
+    byte offset and length, a member of an archive, a database row, a JSON Pointer.
     """
 
     step: int

@@ -113,7 +113,7 @@ def _events(
             locator=place(step.locator) or Place(evidence=0),
             name=tool if step.kind in _TOOLS else spell_surrogates(step.name),
             agent=spell_surrogates(step.agent),
-            at=moment(analysis.trace.at[step.index]),
+            at=moment(analysis.trace.when(step.index)),
             occurrence=None if call is None else call.occurrence,
             call_id=None if held is None or not held.recorded_id else spell_surrogates(held.recorded_id),
             call=None if call is None else call.step,
