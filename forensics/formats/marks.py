@@ -77,6 +77,7 @@ MARKS: dict[str, frozenset[str]] = {
     "opencode": frozenset({"info", "messages", "part", "properties", "sessionID", "messageID"}),
     "gemini-responses": frozenset({"response"}),
     "google-adk": frozenset({"events"}),
+    "smolagents": frozenset({"step_number", "step", "steps"}),
     "vercel-ai": frozenset({"finishReason", "steps"}),
     "braintrust": frozenset({"root_span_id", "events[]", "data[]", "rows[]"}),
     "weave": frozenset({"op_name", "calls[]", "batch[]", "call{}", "req{}"}),

@@ -64,6 +64,7 @@ SHIPPED: dict[str, str] = {
     "pi": "forensics.formats.pi",
     "pydantic-ai": "forensics.formats.message_lists:PYDANTIC_AI",
     "qwen-code": "forensics.formats.qwen_code",
+    "smolagents": "forensics.formats.smolagents",
     "sweagent": "forensics.formats.swe_agent",
     "tau1": "forensics.formats.tau1",
     "tau2": "forensics.formats.tau2",
