@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, overload
 import msgspec
 
 from forensics.analysis.content.content import look_at_names, look_through
-from forensics.analysis.decide import refusal
+from forensics.analysis.decide import decided_by, refusal
 from forensics.analysis.listing import NOTHING_LISTED, Listing
 from forensics.analysis.run import TraceAnalysis, analyse, analyse_trace
 from forensics.analysis.witnesses import hear
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from forensics.core.graph import CausalGraph
     from forensics.core.trace import Trace
-    from forensics.core.verdict import Clearance, Verdict
+    from forensics.core.verdict import Clearance
     from forensics.report.documents import AuditDocument, InspectionDocument
     from forensics.report.incident.compose import ReportOptions
     from forensics.report.incident.documents import ReportDocument
@@ -455,25 +455,28 @@ def assert_dynamically_replayable(trace: Trace, *, policy: Policy | Where | None
     """True for a trace that the policy (default: strict) clears; raises NonReplayableTraceError, with the verdict, for
     any other. The guard of the document in which this project began: it gates re-execution, never inspection.
     """
-    verdict = _judge(trace, policy).verdict
-    if verdict.cleared:
+    judged = _judge(trace, policy)
+    if judged.verdict.cleared:
         return True
-    raise not_replayable(verdict)
+    raise not_replayable(judged)
 
 
 def clear(trace: Trace, *, policy: Policy | Where | None = None) -> Clearance:
     """The clearance for a trace. Raises NonReplayableTraceError where there is any reason to refuse."""
-    verdict = _judge(trace, policy).verdict
-    clearance = verdict.clear()
+    judged = _judge(trace, policy)
+    clearance = judged.verdict.clear()
     if clearance is None:
-        raise not_replayable(verdict)
+        raise not_replayable(judged)
     return clearance
 
 
-def not_replayable(verdict: Verdict) -> NonReplayableTraceError:
-    """The error that a refused verdict is raised as."""
-    first = verdict.reasons[0]
-    return NonReplayableTraceError(refusal(verdict), verdict, hint="use static inspection", locator=first.locator)
+def not_replayable(judged: TraceAnalysis) -> NonReplayableTraceError:
+    """The error that a refused verdict is raised as. It names the reason that every report names first."""
+    verdict = judged.verdict
+    first = decided_by(judged.trace, judged.calls, verdict)
+    return NonReplayableTraceError(
+        refusal(first, verdict), verdict, hint="use static inspection", locator=first.locator
+    )
 
 
 def _judge(trace: Trace, policy: Policy | Where | None) -> TraceAnalysis:

@@ -103,7 +103,7 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
         if self.refused is not None:
             raise self.refused
         if self.rerun is None:
-            raise not_replayable(self.prepared.analysis.verdict)
+            raise not_replayable(self.prepared.analysis)
         if self.rerun.stopped is not None:
             raise self.rerun.stopped.error()
         if self.rerun.broke is not None:

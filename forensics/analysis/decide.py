@@ -14,7 +14,7 @@ from forensics.core.classes import Classes, Classification, RestsOn, ToolClass
 from forensics.core.jsonvalue import short_json, value_of
 from forensics.core.sanitise import one_line
 from forensics.core.trace import Absence, Call, Outcome, Trace
-from forensics.core.verdict import Reason, Verdict
+from forensics.core.verdict import Reason, Verdict, deciding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,12 +145,22 @@ def _reason(trace: Trace, call: Call, code: str, message: str) -> Reason:
 # the guard of the source -------------------------------------------------------------------------------------------
 
 
-def refusal(verdict: Verdict) -> str:
+def refusal(first: Reason, verdict: Verdict) -> str:
     """The message of a refusal: the deciding step, its tool, the recorded result, and what to do."""
-    first = next((r for r in verdict.reasons if r.code != "unvouched"), verdict.reasons[0])
     where = "" if first.step is None else f"step {first.step}: "
-    more = f" (and {len(verdict.reasons) - 1} more reasons)" if len(verdict.reasons) > 1 else ""
+    others = len(verdict.reasons) - 1
+    more = f" (and {others} more reason{'s' if others > 1 else ''})" if others else ""
     return f"{where}{first.message}{more}. {advice(verdict)}"
+
+
+def decided_by(trace: Trace, calls: Classes, verdict: Verdict) -> Reason:
+    """The reason that a refusal names first; `calls` are the classes of the trace's calls."""
+
+    def effect_at(step: int) -> str | None:
+        row = trace.call[step]
+        return calls[row].effect.name.lower() if row >= 0 and trace.calls[row].step == step else None
+
+    return deciding(verdict.inject, verdict.reasons, effect_at)
 
 
 _INJECTED = "a rerun that injects the recorded results (forensics replay --policy inject)"

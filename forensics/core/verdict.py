@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
 from forensics.core.evidence import Locator
 from forensics.core.policy import BasePolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 
 class Level(StrEnum):
@@ -27,6 +30,37 @@ class Reason(msgspec.Struct, frozen=True):
     step: int | None = None
     tool: str | None = None
     locator: Locator | None = None
+
+
+class Weighed(Protocol):
+    """A reason, of an analysis or of a document."""
+
+    @property
+    def code(self) -> str:
+        """Its code."""
+
+    @property
+    def step(self) -> int | None:
+        """Where it stands."""
+
+
+R = TypeVar("R", bound=Weighed)
+
+# The known harms first: what is only unknown is no less a reason to refuse, and says less to a person.
+_HARM = {effect: rank for rank, effect in enumerate(("irreversible", "repeating", "overwriting", "unknown", "none"))}
+
+
+def deciding(injecting: Sequence[R], asked: Sequence[R], effect_at: Callable[[int], str | None]) -> R:
+    """The reason that says most, of those under `inject` and of those under the policy that was asked for: what refuses
+    even an injecting rerun, then the call that does the most harm, and what is only not vouched for last. `effect_at`
+    gives the effect of the call that was asked for in a step (None: there is none).
+    """
+
+    def weight(reason: R) -> tuple[bool, int]:
+        effect = None if reason.step is None else effect_at(reason.step)
+        return reason.code == "unvouched", len(_HARM) if effect is None else _HARM[effect]
+
+    return min(injecting or asked, key=weight)
 
 
 class Verdict(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from functools import partial
 from typing import TYPE_CHECKING
 
+from forensics.core import verdict as core_verdict
 from forensics.report.rows import field_at, fields
 from forensics.report.terminal_evidence import first_warning
 from forensics.report.terminal_page import Span, cells, name, plural, short
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
     Head = AuditDocument | InspectionDocument
 
-# The known harms first: what is only unknown is no less a reason to refuse, and says less to a person.
-_HARM = {"irreversible": 0, "repeating": 1, "overwriting": 2, "unknown": 3, "none": 4}
 _CLEARED = {
     "dynamic": "Running its tools again adds no effect, as far as the evidence and the policy tell.",
     "inject": "A rerun may take every result from the record. It must not run the tools.",
@@ -101,20 +100,15 @@ def verdict_line(page: Page, document: Head, trace: TraceRow) -> None:
 
 
 def deciding(trace: TraceRow) -> ReasonRow:
-    """The reason that says most: what refuses even an injecting rerun, then the call that does the most harm."""
-    reasons = trace.verdict.policies.inject.reasons or trace.verdict.reasons
-    steps = {reason.step for reason in reasons}
+    """The reason that says most, as the guard of the library names it."""
+    policies, asked = trace.verdict.policies, trace.verdict.reasons
+    steps = {reason.step for reason in policies.inject.reasons or asked}
     few = len(steps) <= _LOOKED_UP
     calls = (call_at(trace, step) for step in steps) if few else ()
     told = fields(trace.executions, "step", "effect") if not few else ()
     effects = {call.step: call.effect for call in calls if call is not None}
     effects.update((step, effect) for step, effect in told if step in steps)
-
-    def weight(reason: ReasonRow) -> tuple[bool, int]:
-        effect = None if reason.step is None else effects.get(reason.step)
-        return (reason.code == "unvouched", len(_HARM) if effect is None else _HARM[effect])
-
-    return min(reasons, key=weight)
+    return core_verdict.deciding(policies.inject.reasons, asked, effects.get)
 
 
 def call_at(trace: TraceRow, step: int | None) -> CallRow | None:
