@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _MESSAGES = frozenset(
     {"role", "parts", "lc", "type", "request", "body", "object", "input", "messages", "contents", "items"}
-    | {"candidates", "output", "custom_id", "request_body", "modelInput"}
+    | {"candidates", "output", "custom_id", "request_body", "modelInput", "steps", "outputs"}
 )
 _RPC_BODIES = ("msg", "message", "payload", "data", "body", "rpc", "raw", "content", "request", "response")
 

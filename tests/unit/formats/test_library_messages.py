@@ -272,3 +272,51 @@ def test_a_line_of_a_batch_without_an_answer_is_a_gap(tmp_path: Path) -> None:
     reading = read_records(tmp_path, held, failed, {"custom_id": "3", "result": {"type": "expired"}})
     assert hiding(reading) == ["a line of a batch that holds no answer"]
     assert [step.kind for trace in reading.traces for step in trace.steps()].count(StepKind.ERROR) == 1
+
+
+# interactions --------------------------------------------------------------------------------------------------------
+
+PUT_IN = {"type": "user_input", "content": [{"type": "text", "text": "pay bob"}]}
+THOUGHT = {"type": "thought", "signature": "x", "summary": [{"type": "text", "text": "whom?"}]}
+ASKED_FOR = {"type": "function_call", "id": "call_a", "name": "pay", "arguments": ARGUMENTS}
+GAVE = {"type": "function_result", "call_id": "call_a", "name": "pay", "result": {"tx": "tx_12"}, "is_error": False}
+PUT_OUT = {"type": "model_output", "content": [{"type": "text", "text": "paid tx_12"}]}
+SEARCHED = {"type": "google_search_call", "id": "s1", "arguments": {"queries": ["bob"]}}
+FOUND = {"type": "google_search_result", "call_id": "s1", "result": [{"title": "Bob"}]}
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        [PUT_IN, THOUGHT, ASKED_FOR, GAVE, PUT_OUT],
+        {"id": "i1", "object": "interaction", "status": "completed", "steps": [PUT_IN, ASKED_FOR, GAVE, PUT_OUT]},
+        {
+            "request": {"model": "m", "input": [PUT_IN, THOUGHT, ASKED_FOR, GAVE]},
+            "response": {"id": "i2", "status": "completed", "outputs": [{"type": "text", "text": "paid tx_12"}]},
+        },
+    ],
+    ids=["steps", "interaction", "request-and-response"],
+)
+def test_the_steps_of_an_interaction(tmp_path: Path, held: Any) -> None:
+    reading = read_value(tmp_path, held)
+    (trace,) = reading.traces
+    (call,) = trace.calls
+    assert (reading.evidence.format, call.tool, call.recorded_id, call.outcome) == (
+        "gemini",
+        "pay",
+        "call_a",
+        Outcome.RECORDED,
+    )
+    assert value_of(call.result or b"") == {"tx": "tx_12"}
+    kinds = [step.kind for step in trace.steps()]
+    assert (kinds[0], kinds.count(StepKind.MODEL)) == (StepKind.USER, 2)
+    assert not hiding(reading)
+
+
+def test_a_search_that_ran_in_an_interaction(tmp_path: Path) -> None:
+    usage = {"total_input_tokens": 5, "total_output_tokens": 3}
+    interaction = {"id": "i1", "status": "completed", "steps": [PUT_IN, SEARCHED, FOUND, PUT_OUT], "usage": usage}
+    reading = read_value(tmp_path, interaction)
+    (call,) = reading.traces[0].calls
+    assert (call.tool, call.boundary.value, call.outcome) == ("google_search", "provider_tool", Outcome.RECORDED)
+    assert (reading.counts.input_tokens, reading.counts.output_tokens) == (5, 3)

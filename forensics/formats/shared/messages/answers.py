@@ -15,6 +15,7 @@ from forensics.core.jsonvalue import decode, raw, text_of
 from forensics.core.messages import Doubt, Message, Part
 from forensics.core.trace import Boundary, Payload
 from forensics.formats.shared.fields import Fields, as_object, fields_of, is_text, items_of, opens_with, present, text
+from forensics.formats.shared.messages.interactions import holder_of
 from forensics.formats.shared.messages.streams import Streamed, is_event_stream, read_events, read_pieces
 from forensics.formats.shared.messages.vocabulary import parse_message
 from forensics.formats.shared.wholeness import cut_short, finish_words, is_unfinished
@@ -101,7 +102,10 @@ def _from_http(fields: Fields, body: Payload, pointer: str, depth: int) -> Answe
 def read_body(fields: Fields, pointer: str) -> Answer:
     """The answer in a response body: OpenAI `choices`, Responses `output`, Gemini `candidates`, Anthropic `content`."""
     error = _error(fields)
+    steps = holder_of(fields)
     reader = next((_READERS[name] for name in _READERS if present(fields, name) is not None), None)
+    if steps:
+        reader = _steps
     if reader is None:
         lost = () if error is not None else (Doubt("the response holds no answer in a shape that is read", pointer),)
         return Answer(error=error, doubts=lost)
@@ -184,6 +188,20 @@ def _output_object(fields: Fields, output: Fields, pointer: str) -> _Read:
     message = _as_assistant(fields_of(inner), f"{pointer}/message")
     why = cut_short(finish_words(present(fields, "stopReason")), calls=bool(message.calls))
     return (message,), ((Doubt(why, pointer),) if why else ())
+
+
+def _steps(fields: Fields, pointer: str) -> _Read:
+    """The steps of an interaction, among which may stand what a person put in."""
+    held = holder_of(fields)
+    base = f"{pointer}/{held}"
+    return join_items(tuple(_step(item, f"{base}/{at}") for at, item in enumerate(items_of(fields[held]))), base), ()
+
+
+def _step(item: Payload, pointer: str) -> Message:
+    """One step; a text that stands alone is the model's."""
+    if text(fields_of(item), "type") != "text":
+        return parse_message(item, pointer)
+    return parse_message(as_object({"type": raw("model_output"), "content": item}), pointer)
 
 
 def _bare(fields: Fields, pointer: str) -> _Read:

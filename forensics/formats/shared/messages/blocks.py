@@ -55,7 +55,7 @@ _TOOL_NAMES = ("toolName", "tool_name")
 
 def _tool_result(draft: Draft, fields: Fields, pointer: str) -> None:
     content, failed = _tool_output(present(fields, "content", "output", "result"))
-    recorded = text(fields, "tool_use_id", "tool_call_id", "toolCallId")
+    recorded = text(fields, "tool_use_id", "tool_call_id", "toolCallId", "call_id")
     draft.result(part_of(text(fields, "name", "toolName"), recorded, content, pointer), fields, failed=failed)
 
 
@@ -154,6 +154,7 @@ _BLOCKS: dict[str, _Block] = {
     "thinking": _reasoning,
     "redacted_thinking": _media,
     "reasoning": _reasoning,
+    "thought": _reasoning,
     "tool_call": _tool_use,
     "server_tool_call": _tool_use,
     "tool_call_response": _genai_response,
@@ -170,6 +171,11 @@ _BLOCKS: dict[str, _Block] = {
     "tool_search_output": _function_output,
     "program": _program,
     "program_output": _function_output,
+    **dict.fromkeys(
+        (f"{tool}_result" for tool in ("google_search", "google_maps", "url_context", "code_execution", "file_search")),
+        _function_output,
+    ),
+    **dict.fromkeys(("retrieval_result", "processing_result", "tool_search_result"), _function_output),
 }
 _FAMILIES: tuple[tuple[str, _Block], ...] = (
     ("tool_use", _tool_use),

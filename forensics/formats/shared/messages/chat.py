@@ -183,10 +183,14 @@ class ChatWalk:
     def _usage(self, one: Conversation) -> None:
         usage = fields_of(one.usage) if one.usage is not None else {}
         counts = self.build.counts
-        counts.input_tokens += whole_number(usage, "prompt_tokens", "input_tokens", "promptTokenCount", "inputTokens")
-        counts.output_tokens += whole_number(
-            usage, "completion_tokens", "output_tokens", "candidatesTokenCount", "outputTokens"
-        )
+        counts.input_tokens += whole_number(usage, *_INPUT_TOKENS)
+        counts.output_tokens += whole_number(usage, *_OUTPUT_TOKENS)
+
+
+_INPUT_TOKENS = ("prompt_tokens", "input_tokens", "promptTokenCount", "inputTokens", "total_input_tokens")
+_OUTPUT_TOKENS = (
+    "completion_tokens", "output_tokens", "candidatesTokenCount", "outputTokens", "total_output_tokens",
+)  # fmt: skip
 
 
 def _are_conversations(items: list[Payload]) -> bool:

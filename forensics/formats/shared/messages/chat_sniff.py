@@ -21,6 +21,7 @@ from forensics.formats.shared.fields import (
     text,
 )
 from forensics.formats.shared.messages.conversation import is_item, is_message
+from forensics.formats.shared.messages.interactions import holder_of, is_step
 from forensics.formats.shared.messages.model_messages import is_model_message
 from forensics.formats.shared.messages.vocabulary import is_of_langchain
 
@@ -124,6 +125,8 @@ def _of_object(fields: Fields) -> list[Fields]:
     """The messages in an object: the object itself, those of a request that it wraps, a response body, or its lists."""
     if _is_foreign(fields):
         return []
+    if holder_of(fields):
+        return [{"interaction": fields["status"]}]
     if is_message(fields):
         return [fields] if _is_one(fields) else []
     return _wrapped(fields) or _body(fields) or _listed(fields) or _answered(fields)
@@ -193,6 +196,8 @@ def _of_array(items: list[msgspec.Raw]) -> list[Fields]:
     if items and bytes(items[0])[:1] == b"[":
         return _of_array(items_of(items[0]))
     messages = [fields_of(raw) for raw in items[:_LOOKED_AT]]
+    if messages and is_step(messages[0]):
+        return [{"interaction": items[0]}]
     if messages and not any(is_message(m) for m in messages[:1]):
         return _of_object(messages[0]) if messages[0].keys() & {"messages", "contents"} else []
     return [m for m in messages if is_message(m) and not _is_foreign(m)]
@@ -203,6 +208,8 @@ def _votes(fields: Fields) -> list[str]:
         return ["openai-chat"]
     if "responses_body" in fields or ("role" not in fields and _is_own_item(text(fields, "type"))):
         return ["openai-responses"]
+    if "interaction" in fields:
+        return ["gemini"]
     if is_model_message(fields):
         return ["pydantic-ai"]
     votes = []

@@ -24,6 +24,7 @@ from forensics.formats.shared.fields import (
     text,
 )
 from forensics.formats.shared.messages.answers import BODIES, Answer, join_items, read_answer, read_body
+from forensics.formats.shared.messages.interactions import holder_of
 from forensics.formats.shared.messages.model_messages import parse_messages, without_repeated
 from forensics.formats.shared.messages.vocabulary import is_of_langchain, parse_message
 
@@ -95,6 +96,8 @@ def is_conversation(raw: Payload) -> bool:
     if opens_with(raw, b"["):
         return True
     fields = fields_of(raw)
+    if holder_of(fields):
+        return True
     if is_message(fields):
         return False
     return any(k in fields for k in (*LISTS, *_REQUESTS, *_RESPONSES, *_BODIES, _OF_A_BATCH))
@@ -105,7 +108,7 @@ def parse_conversation(raw: Payload, locate: Locate = nowhere) -> Conversation:
     if opens_with(raw, b"["):
         return Conversation(_messages(raw, "", locate))
     fields = fields_of(raw)
-    if is_message(fields):
+    if is_message(fields) and not holder_of(fields):
         return _alone(fields, raw)
     request, base = _request(fields)
     answer = _answer(fields, request, base)
@@ -250,7 +253,7 @@ def _answer(fields: Fields, request: Fields, base: str) -> Answer:
         return read_answer(fields[name], f"/{name}")
     ends = "stopReason" in request  # Bedrock says so beside the object that holds its answer
     own = {k: v for k, v in request.items() if k not in _BESIDE or opens_with(v, b"[") or (ends and k == "output")}
-    if any(k in own for k in _BODIES):
+    if any(k in own for k in _BODIES) or holder_of(own):
         return read_body(own, base)
     for beside in _BESIDE:
         value = fields.get(beside)

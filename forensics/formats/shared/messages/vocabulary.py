@@ -65,6 +65,7 @@ def parse_message(raw: Payload | memoryview, pointer: str, keep: Keep = in_place
 
 _ROLE_OF_ITEM = {
     "message": "assistant", "reasoning": "assistant", "program": "assistant",
+    "user_input": "user", "model_output": "assistant", "thought": "assistant",
     "mcp_approval_request": "approval_request", "mcp_approval_response": "approval",
 }  # fmt: skip
 _ROLE_OF_CLASS = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
@@ -117,7 +118,7 @@ def _role(fields: Fields) -> str:
         return _ROLE_OF_CLASS[kind]
     if kind in _ROLE_OF_ITEM:
         return _ROLE_OF_ITEM[kind]
-    if kind.endswith(("_output", "tool_result")):
+    if kind.endswith(("_output", "tool_result", "_result")):
         return "tool"
     if kind.endswith(("_call", "tool_use")):
         return "assistant"
@@ -211,9 +212,12 @@ def _finish(fields: Fields) -> str:
     return " ".join(told if meta is None else finish_words(present(fields_of(meta), *_FINISH)))
 
 
+_SAID_BY_THE_MODEL = frozenset({"reasoning", "message", "program", "thought", "model_output"})
+
+
 def _is_item(fields: Fields) -> bool:
     kind = text(fields, "type")
-    return kind in ("reasoning", "message", "program") or kind.endswith("_call")
+    return kind in _SAID_BY_THE_MODEL or kind.endswith("_call")
 
 
 def joined(texts: list[Payload]) -> Payload | None:
