@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 
 from forensics.analysis.run import TraceAnalysis
-from forensics.core.jsonvalue import text_of, written
+from forensics.core.jsonvalue import written
 from forensics.core.reading import Reading
 from forensics.core.sanitise import one_line
-from forensics.core.trace import Outcome, StepKind, Trace
+from forensics.core.trace import StepKind, Trace
 from forensics.core.verdict import Clearance
-from forensics.errors import ConfigurationError, MissingModelOutputError, PausedRunError, StaleClearanceError
+from forensics.errors import ConfigurationError, StaleClearanceError
 from forensics.replay import frames
 from forensics.replay.blueprint import rebuild
 from forensics.replay.cell import Ending, Isolation
@@ -24,6 +24,7 @@ from forensics.replay.fork import ForkedAnswers, fork_turn
 from forensics.replay.log import Called, Disposition, Entry, Turned
 from forensics.replay.plan import Mode, Plan
 from forensics.replay.ports import Answerer
+from forensics.replay.record_enough import check_record
 from forensics.replay.recorded_answers import RecordedAnswers
 from forensics.replay.retold import retold
 from forensics.replay.running import Ended, Runner, in_cell
@@ -115,8 +116,7 @@ def replay(clearance: Clearance, plan: Plan, world: World) -> Rerun:
     check_fresh(clearance, plan, world.digests)
     check_trace(clearance, world.analysis.trace)
     script = script_of(world.analysis.trace)
-    check_answers(world.analysis.trace, script, plan)
-    check_pause(world.analysis.trace, plan)
+    check_record(world.analysis.trace, script, plan)
     forks_at = fork_turn(plan, world.analysis.trace, script)
     ready = _prepare(world, script, plan, forks_at)
     answers = RecordedAnswers(script, plan.modifications, forks_at)
@@ -142,38 +142,6 @@ def check_trace(clearance: Clearance, trace: Trace) -> None:
     if (clearance.trace, clearance.digests[0]) != (trace.id, trace.evidence_sha256):
         message = f"the clearance is for the trace {one_line(clearance.trace, 80)}, not for {one_line(trace.id, 80)}"
         raise StaleClearanceError(message, hint="clear the trace that is to be rerun")
-
-
-def check_answers(trace: Trace, script: Script, plan: Plan) -> None:
-    """Raise MissingModelOutputError where recorded mode has not all that the model said."""
-    if plan.mode is not Mode.RECORDED:
-        return
-    silent = [turn for turn in script.turns if turn.silent]
-    if script.turns and not silent:
-        return
-    what = f"turn {silent[0].number}" if silent else "any turn"
-    message = f"what the model said in {what} is not in the record ({trace.format}), and recorded mode serves it"
-    locator = trace.locator(silent[0].step) if silent else None
-    hint = "record the model's answers, or ask a model again with --mode deterministic or live"
-    raise MissingModelOutputError(message, hint=hint, locator=locator)
-
-
-def check_pause(trace: Trace, plan: Plan) -> None:
-    """Raise PausedRunError for a run that waits for a person, unless the plan gives the answer that it waits for."""
-    if plan.agent is not None or not any(setup.paused for setup in trace.setups):
-        return
-    waits = next((call for call in reversed(trace.calls) if call.outcome is Outcome.INDETERMINATE), None)
-    answered = {*(stub.tool for stub in plan.stubs), *(one.tool for one in plan.overrides)}
-    if waits is not None and waits.tool in answered:
-        return
-    where = "" if waits is None else f" in {one_line(waits.tool, 60)}"
-    asked = "" if waits is None or waits.result is None else f" ({one_line(text_of(waits.result), 100)})"
-    tool = "TOOL" if waits is None else waits.tool
-    raise PausedRunError(
-        f"the run paused{where} for a person{asked}, and a rerun holds no pause: it has no checkpointer",
-        hint=f"give the answer with --stub {one_line(tool, 60)}=JSON, and go on with --mode live",
-        locator=None if waits is None else trace.locator(waits.step),
-    )
 
 
 def _answerer(plan: Plan, world: World, recorded: RecordedAnswers, forks_at: int) -> Answerer:

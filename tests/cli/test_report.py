@@ -316,6 +316,31 @@ def test_the_commands_that_keep_the_run_as_a_test_do(tmp_path: Path, monkeypatch
         assert ended.exit_code == 0, ended.output
 
 
+def test_a_run_that_does_not_hold_its_agent_is_kept_with_the_agent_and_offers_no_command_that_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    call = {"type": "tool_call", "id": "c1", "name": "get_stock", "args": {"item": 7}}
+    result = {"type": "tool_result", "call_id": "c1", "result": {"stock": 3}}
+    rows = [{"type": "user", "text": "How many?"}, call, result, {"type": "model", "text": "3 left"}]
+    Path("log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    agent = "def run(ports):\n    ports.tools.call('get_stock', {'item': 7})\n    return ports.model.ask().text\n"
+    Path("mine.py").write_text(agent, encoding="utf-8")
+    kept = printed(Path("log.jsonl"))["regression"]
+    assert kept["commands"] == []
+    assert [command.split()[:3] for command in kept["with_agent"]] == [
+        ["forensics", "case", "save"],
+        ["forensics", "case", "run"],
+    ]
+    for command in kept["with_agent"]:
+        ended = CliRunner().invoke(program, shlex.split(command.replace("MODULE:FUNCTION", "mine:run"))[1:])
+        assert ended.exit_code == 0, ended.output
+    Path("out").mkdir()
+    for suffix in ("md", "html"):
+        assert run(Path("log.jsonl"), "--to", f"out/r.{suffix}").exit_code == 0
+        assert "is named in place of MODULE:FUNCTION." in Path(f"out/r.{suffix}").read_text(encoding="utf-8")
+
+
 def test_a_file_says_for_which_folder_its_commands_are_and_the_note_where_it_was_written(tmp_path: Path) -> None:
     page, ticket = tmp_path / "out" / "p.html", tmp_path / "out" / "p.md"
     page.parent.mkdir()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report.html.parts import facts, folded, places, row, section, share, statement, table, unread
 from forensics.report.html.words import named, steps
+from forensics.report.incident.statements import WITH_AGENT
 from forensics.report.markup import Markup, el, join, quoted
 
 if TYPE_CHECKING:
@@ -130,4 +131,6 @@ def regression(document: ReportDocument) -> Markup:
         "Kept as a test",
         el("p", "Saved case: ", "none yet" if part.case_id is None else quoted(part.case_id)),
         *(el("pre", line) for line in part.commands),
+        el("p", WITH_AGENT) if part.with_agent else None,
+        *(el("pre", line) for line in part.with_agent),
     )

@@ -524,12 +524,14 @@ class Blank(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Regression(msgspec.Struct, frozen=True, kw_only=True):
-    """How this run is kept as a test: the id of the saved case (a blank until there is one) and the commands; none for
-    a trace of which nothing may be rerun.
+    """How this run is kept as a test: the id of the saved case (a blank until there is one) and the commands, which run
+    as they stand; `with_agent` are those for a trace that does not hold its agent, whose code is to be named in place
+    of `MODULE:FUNCTION`. There are none for a trace of which nothing may be rerun.
     """
 
     case_id: str | None
     commands: list[str]
+    with_agent: list[str] = []
 
 
 # the whole -----------------------------------------------------------------------------------------------------------

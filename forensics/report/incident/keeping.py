@@ -7,6 +7,8 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from forensics.core.secrets import CREDENTIAL, PERSONAL
+from forensics.replay.plan import Code, Plan
+from forensics.replay.record_enough import why_not
 from forensics.report.incident.documents import (
     Custody,
     Privacy,
@@ -22,11 +24,14 @@ from forensics.report.terminal_page import plural, short
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from forensics.report.documents import CountsRow, EvidenceRow, RepeatRow, RerunOf
+    from forensics.report.documents import CountsRow, EvidenceRow, RepeatRow, RerunOf, TraceRow
     from forensics.report.incident.documents import Event, ReportFinding
     from forensics.report.incident.material import Material
 
 _CASES, _NAME = 20, 200
+_FILE, _FILE_OF_AGENTS = "cases/cases.jsonl", "cases/with-agent.jsonl"
+_ANY = Code("MODULE:FUNCTION", "")
+_AGENT = f"--agent {_ANY.target}"
 _PLACES = 20
 _SEARCH = "shapes, and names of fields (rules/secrets)"
 _BY_SHAPE = "Names and postal addresses have no shape and are not told."
@@ -120,16 +125,30 @@ def _secret(finding: ReportFinding) -> SecretRow:
 
 
 def regression(material: Material) -> Regression:
-    """The part of a report about keeping the run as a test."""
-    commands = [
-        f"forensics case save {_word(material.audit.evidence[trace.evidence].name)} --trace {_word(trace.id)} "
-        "--policy inject --with-evidence --to cases/cases.jsonl"
-        for trace in material.traces
-        if trace.verdict.level != "static"
-    ]
+    """The part of a report about keeping the run as a test. A command that would be refused is not offered."""
+    alone: list[str] = []
+    handed: list[str] = []
+    for trace, analysis in zip(material.traces, material.analyses, strict=True):
+        if trace.verdict.level == "static":
+            continue
+        if why_not(analysis.trace, Plan()) is None:
+            alone.append(_save(material, trace, _FILE))
+        elif why_not(analysis.trace, Plan(agent=_ANY)) is None:
+            handed.append(_save(material, trace, f"{_FILE_OF_AGENTS} {_AGENT}"))
     return Regression(
-        case_id=None, commands=[*commands[:_CASES], "forensics case run cases/cases.jsonl"] if commands else []
+        case_id=None,
+        commands=_and_run(alone, _FILE),
+        with_agent=_and_run(handed, f"{_FILE_OF_AGENTS} {_AGENT}"),
     )
+
+
+def _save(material: Material, trace: TraceRow, to: str) -> str:
+    named = f"{_word(material.audit.evidence[trace.evidence].name)} --trace {_word(trace.id)}"
+    return f"forensics case save {named} --policy inject --with-evidence --to {to}"
+
+
+def _and_run(saves: list[str], file: str) -> list[str]:
+    return [*saves[:_CASES], f"forensics case run {file}"] if saves else []
 
 
 def _word(text: str) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from forensics.report.documents import Place
 
 COMMANDS = "The commands here are for the folder that holds the evidence."
+WITH_AGENT = "Of these the trace does not hold the agent: its own code is named in place of MODULE:FUNCTION."
 """What a report says once of the commands in it: an evidence is named without a folder, whoever reads it and where."""
 
 

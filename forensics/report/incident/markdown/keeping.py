@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from forensics.core.sanitise import markdown_code, markdown_text
 from forensics.report.incident.markdown.words import blank, cell, more, said, share, steps, table
-from forensics.report.incident.statements import COMMANDS
+from forensics.report.incident.statements import COMMANDS, WITH_AGENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,8 +111,11 @@ def regression(ticket: Ticket) -> Iterator[str]:
     document = ticket.document
     part = document.regression
     yield from ("## Regression", "")
-    if part.commands:
+    if part.commands or part.with_agent:
         yield from (COMMANDS, "")
     yield f"- saved case: {blank(part.case_id)}"
     yield from (f"- {markdown_code(command)}" for command in part.commands)
+    if part.with_agent:
+        yield f"- {WITH_AGENT}"
+        yield from (f"  - {markdown_code(command)}" for command in part.with_agent)
     yield ""
