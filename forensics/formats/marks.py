@@ -77,6 +77,7 @@ MARKS: dict[str, frozenset[str]] = {
     "opencode": frozenset({"info", "messages", "part", "properties", "sessionID", "messageID"}),
     "gemini-responses": frozenset({"response"}),
     "google-adk": frozenset({"events"}),
+    "openai-assistants": frozenset({"object", "data", "event", "messages", "run_steps", "steps", "runs", "run"}),
     "smolagents": frozenset({"step_number", "step", "steps"}),
     "vercel-ai": frozenset({"finishReason", "steps"}),
     "braintrust": frozenset({"root_span_id", "events[]", "data[]", "rows[]"}),

@@ -54,6 +54,7 @@ SHIPPED: dict[str, str] = {
     "mlflow": "forensics.formats.mlflow",
     "openai-agents-runstate": "forensics.formats.agents_runstate",
     "openai-agents-traces": "forensics.formats.agents_traces",
+    "openai-assistants": "forensics.formats.openai_assistants",
     "openai-chat": "forensics.formats.message_lists:OPENAI_CHAT",
     "openai-responses": "forensics.formats.message_lists:OPENAI_RESPONSES",
     "openclaw-telemetry": "forensics.formats.openclaw_telemetry",
