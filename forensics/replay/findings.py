@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from forensics.core.evidence import Basis
 from forensics.core.findings import Finding, finding
 from forensics.core.sanitise import one_line
+from forensics.replay.log import Disposition
 from forensics.replay.plan import Mode
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from forensics.replay.rerun import Rerun
 
 _CODES = frozenset({"replay_miss", "generated_id_differs", "result_mismatch", "effect_captured"})
+_STOOD_IN = frozenset({Disposition.EXECUTED, Disposition.NORMALISED, Disposition.OVERRIDDEN})
 _NAMED = 5
 _MOST = 100
 
@@ -27,6 +29,7 @@ def findings_of(rerun: Rerun, recorded: Trace) -> tuple[Finding, ...]:
     return (
         *_stopped(rerun),
         *_without_effect(rerun),
+        *_never_reached(rerun),
         *_never_called(rerun),
         *_order(rerun, recorded),
         *_unused(rerun, recorded),
@@ -52,16 +55,32 @@ def _without_effect(rerun: Rerun) -> Iterator[Finding]:
         yield _found("modification_without_effect", message, (step,))
 
 
+def _never_reached(rerun: Rerun) -> Iterator[Finding]:
+    """Changes at a step behind which the rerun asked its model nothing any more."""
+    fork = rerun.plan.fork
+    if fork is None or rerun.stopped is not None:
+        return
+    if any(turn.step is None or turn.step >= fork for turn in rerun.turns):
+        return
+    for name in rerun.plan.modifications.names():
+        message = f"{one_line(name, 60)} was to be changed at step {fork}, and no turn of the model comes after it"
+        yield _found("modification_without_effect", message, (fork,))
+
+
 def _never_called(rerun: Rerun) -> Iterator[Finding]:
-    """Stand-ins of tools that the rerun never called: most likely a name that is written otherwise."""
+    """Stand-ins of tools that the rerun never called, at a fork from its step on: most likely a name that is written
+    otherwise, or a step too late.
+    """
     if rerun.stopped is not None:
         return
-    called = {call.tool for call in rerun.calls}
+    fork = rerun.plan.fork
     tools = (*(one.tool for one in rerun.plan.stubs), *(one.tool for one in rerun.plan.overrides))
+    called = {call.tool for call in rerun.calls if fork is None or call.disposition in _STOOD_IN}
+    behind = "" if fork is None else f" from step {fork} on"
     for name in dict.fromkeys(tools):
         if name not in called:
-            message = f"{one_line(name, 60)} has a stand-in, and the rerun never called a tool of that name"
-            yield _found("modification_without_effect", message, (0,))
+            message = f"{one_line(name, 60)} has a stand-in, and the rerun never called a tool of that name{behind}"
+            yield _found("modification_without_effect", message, (fork or 0,))
 
 
 def _order(rerun: Rerun, recorded: Trace) -> Iterator[Finding]:

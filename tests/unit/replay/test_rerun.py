@@ -754,6 +754,37 @@ def test_a_role_that_is_no_text_is_another_prompt(rerun: Callable[..., Replayed]
     assert stopped.code == "replay_miss"
 
 
+# what is changed where nothing comes any more -------------------------------------------------------------------------
+
+
+def changed_at_the_end(evidence: Path, **plan: Any) -> list[str]:
+    """What is found of a change of that run at one of its last steps."""
+    prepared = prepare(evidence, Options(policy="inject"), Plan(**plan))
+    document = prepared.run(runner=here()).document()
+    assert document.comparison is not None
+    assert document.comparison.result == "identical"
+    return [one.message for one in document.findings if one.code == "modification_without_effect"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"prompt": "Page nobody."}, "prompt"),
+        ({"settings": {"temperature": 0}}, "settings.temperature"),
+        ({"state": {"/messages/0/content": "x"}}, "state/messages/0/content"),
+    ],
+)
+def test_a_change_behind_the_last_turn_is_named(changes: dict[str, Any], name: str, samples: Path) -> None:
+    told = f"{name} was to be changed at step 28, and no turn of the model comes after it"
+    evidence = samples / "pager.codex.jsonl"
+    assert changed_at_the_end(evidence, fork=28, modifications=Modifications(**changes)) == [told]
+
+
+def test_a_stand_in_behind_the_last_call_is_named(samples: Path) -> None:
+    told = "query_metrics has a stand-in, and the rerun never called a tool of that name from step 11 on"
+    assert changed_at_the_end(samples / "pager.db", fork=11, stubs=(Stub("query_metrics", ("x",)),)) == [told]
+
+
 # as an error ---------------------------------------------------------------------------------------------------------
 
 
