@@ -18,30 +18,41 @@ if TYPE_CHECKING:
 
 _TUPLES = 200
 _STEPS = 2_000
+_FEW = 20  # steps and tuples where something else is what was asked for
 _TEXT = 2_000
 _EXCERPT = 300
 
 
-def inspection(page: Page, document: InspectionDocument) -> None:
-    """Lay out an inspection: of everything, or of one step (the only row then, with its bytes)."""
+def inspection(page: Page, document: InspectionDocument, *, few: bool = False) -> None:
+    """Lay out an inspection: of everything, or of one step (the only row then, with its bytes). With `few` only the
+    first steps and tuples, and the command that shows the others.
+    """
     if len(document.steps) == 1 and document.steps[0].bytes is not None:
         _one_step(page, document, document.steps[0])
         return
     audit(page, document)
     if page.detail < 0:
         return
+    steps, tuples = (_FEW, _FEW) if few else (_STEPS, _TUPLES)
     page.title("Steps")
     several = len(document.traces) > 1
-    for row in document.steps[:_STEPS]:
-        _step(page, row, several=several)
-    page.more(len(document.steps) - _STEPS)
+    for row in document.steps[:steps]:
+        _step(page, row, several=several, most=_EXCERPT if few else _TEXT)
+    _more(page, len(document.steps) - steps, few=few)
     page.title("Tuples")
-    for pair in document.tuples[:_TUPLES]:
+    for pair in document.tuples[:tuples]:
         _tuple(page, pair)
-    page.more(len(document.tuples) - _TUPLES)
+    _more(page, len(document.tuples) - tuples, few=few)
 
 
-def _step(page: Page, row: StepRow, *, several: bool) -> None:
+def _more(page: Page, count: int, *, few: bool) -> None:
+    if few and count > 0:
+        page.line(Span(f"… {count} more: forensics inspect", "dim"), first="  ")
+    elif not few:
+        page.more(count)
+
+
+def _step(page: Page, row: StepRow, *, several: bool, most: int) -> None:
     words = [row.kind]
     if row.name:
         words.append(name(row.name))
@@ -56,7 +67,7 @@ def _step(page: Page, row: StepRow, *, several: bool) -> None:
     page.line(Span(f"{row.index:>4}", "dim"), "  " + "  ".join(words), first="", rest="        ")
     said = _said(row)
     if said:
-        page.quote(said, indent=6, limit=_TEXT)
+        page.quote(said, indent=6, limit=most)
 
 
 def _said(row: StepRow) -> str:

@@ -9,6 +9,7 @@ from forensics.report.terminal_evidence import first_warning, sources
 from forensics.report.terminal_findings import findings
 from forensics.report.terminal_inspect import inspection
 from forensics.report.terminal_page import Span, name, plural, short, value
+from forensics.report.terminal_verdict import deciding
 
 if TYPE_CHECKING:
     from forensics.report.documents import ComparisonDocument, DivergenceRow, ReasonRow
@@ -63,7 +64,21 @@ def _refused(page: Page, document: RerunDocument) -> None:
         page.field("to do", short(document.verdict.advice, 300))
     if page.detail >= 0 and document.inspection is not None:
         page.blank()
-        inspection(page, document.inspection)
+        inspection(page, document.inspection, few=page.detail == 0)
+        _at_last(page, document, reasons)
+
+
+def _at_last(page: Page, document: RerunDocument, own: list[ReasonRow]) -> None:
+    """The reason once more, behind all that was shown of the trace: the end of a long text is what a person sees."""
+    judged = document.inspection.traces if document.inspection is not None else []
+    first = own[0] if own else next((deciding(trace) for trace in judged if trace.verdict.reasons), None)
+    if first is None:
+        return
+    at = "" if first.step is None else f"step {first.step}: "
+    others = len(document.verdict.reasons) - 1
+    more = f" (and {plural(others, 'more reason')})" if others else ""
+    page.blank()
+    page.line(Span("REFUSED", "refused"), f" no rerun: {at}{first.code}: {short(first.message, 400)}{more}", rest="  ")
 
 
 def _told_by_inspection(page: Page, document: RerunDocument) -> set[tuple[str, int | None, str]]:

@@ -378,6 +378,26 @@ def test_a_refusal_gives_its_reasons_once(code: Path) -> None:
     assert quiet.count("Use static inspection") == 1
 
 
+def test_a_refusal_ends_with_its_reason_and_buries_it_under_no_long_inspection(tmp_path: Path) -> None:
+    calls = [{"type": "tool_call", "id": f"c{n}", "name": "note", "args": {"text": "x " * 900}} for n in range(60)]
+    ends = [{"type": "tool_result", "call_id": f"c{n}", "result": "ok"} for n in range(59)]
+    rows = [row for pair in zip(calls, ends, strict=False) for row in pair]
+    evidence = tmp_path / "long.jsonl"
+    evidence.write_text("".join(json.dumps(row) + "\n" for row in (*rows, calls[-1])), encoding="utf-8")
+
+    def shown(*options: str) -> list[str]:
+        return replay(evidence, "--policy", "inject", *options).stdout.splitlines()
+
+    last = "REFUSED no rerun: step 118: unanswered_call: note was asked for and no result is recorded"
+    lines, all_lines = shown(), shown("-v")
+    assert " ".join(" ".join(lines[-2:]).split()) == last
+    assert " ".join(" ".join(all_lines[-2:]).split()) == last
+    assert "  … 99 more: forensics inspect" in lines
+    assert "  … 40 more: forensics inspect" in lines
+    assert len(lines) < 400 < len(all_lines)
+    assert " ".join(shown("-q")).count("unanswered_call") == 1
+
+
 def test_a_refusal_warns_of_its_policy_at_its_head_with_q_and_else_at_the_verdict(code: Path, tmp_path: Path) -> None:
     policy = tmp_path / "wide.yaml"
     policy.write_text(WIDE, encoding="utf-8")
