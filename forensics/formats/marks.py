@@ -78,6 +78,7 @@ MARKS: dict[str, frozenset[str]] = {
     "gemini-responses": frozenset({"response"}),
     "google-adk": frozenset({"events"}),
     "openai-assistants": frozenset({"object", "data", "event", "messages", "run_steps", "steps", "runs", "run"}),
+    "openai-realtime": frozenset({"event_id", "session", "item", "item_id"}),
     "smolagents": frozenset({"step_number", "step", "steps"}),
     "vercel-ai": frozenset({"finishReason", "steps"}),
     "braintrust": frozenset({"root_span_id", "events[]", "data[]", "rows[]"}),

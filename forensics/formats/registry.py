@@ -56,6 +56,7 @@ SHIPPED: dict[str, str] = {
     "openai-agents-traces": "forensics.formats.agents_traces",
     "openai-assistants": "forensics.formats.openai_assistants",
     "openai-chat": "forensics.formats.message_lists:OPENAI_CHAT",
+    "openai-realtime": "forensics.formats.openai_realtime",
     "openai-responses": "forensics.formats.message_lists:OPENAI_RESPONSES",
     "openclaw-telemetry": "forensics.formats.openclaw_telemetry",
     "opencode": "forensics.formats.opencode",
