@@ -29,7 +29,8 @@ _NAMED = 3
 
 class Acts(msgspec.Struct, frozen=True):
     """What the anomalies are looked for in: a trace, a number for the arguments of each call (the same for the same
-    ones) and its class, the handles, the rules in force, and which calls failed by their words.
+    ones) and its class, the handles, the rules in force, which calls failed by their words, and the calls in whose
+    results an answer is missed.
     """
 
     trace: Trace
@@ -38,13 +39,14 @@ class Acts(msgspec.Struct, frozen=True):
     handles: Handles
     rules: RuleSet
     failed: bytes = b""
+    doubtful: tuple[int, ...] = ()
 
 
 def anomalies(acts: Acts) -> tuple[Finding, ...]:
     """Every finding about effects, handles and tools of one trace."""
     return (
         *twice(acts),
-        *unknown_outcomes(acts.trace, acts.calls),
+        *unknown_outcomes(acts.trace, acts.calls, acts.doubtful),
         *masked_failures(acts.trace, acts.failed),
         *_flows(acts),
         *_unclassified(acts),

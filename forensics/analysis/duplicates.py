@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.analysis.idempotency import changed_keys, is_idempotency_key
-from forensics.analysis.outcomes import failed_by_its_words, is_unanswered
-from forensics.core.classes import Classification, Effect, Source
+from forensics.analysis.ends import NOTHING_DONE, End
+from forensics.analysis.idempotency import changed_keys, idempotency_keys, is_idempotency_key
+from forensics.analysis.outcomes import ADDS, end_by_its_words, is_unanswered
+from forensics.analysis.same_acts import acts_asked
+from forensics.core.classes import Classification, Source
 from forensics.core.evidence import Basis
 from forensics.core.findings import Finding, finding
 from forensics.core.jsonvalue import value_of
@@ -24,13 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from forensics.analysis.anomalies import Acts
+    from forensics.core.trace import Calls
     from forensics.rules.engine import RuleSet
 
-_ADDS = frozenset({Effect.REPEATING, Effect.IRREVERSIBLE})
-_TOOK = frozenset({Outcome.RECORDED})
-_DOUBTFUL = frozenset({Outcome.INDETERMINATE})
 _OF_THE_TOOL = frozenset({Source.DESCRIPTION, Source.SCHEMA})
 _POSSIBLE, _MAY_HAVE = "possible_duplicate_side_effect", "may have taken effect more than once"
+_OTHER_KEY = ", under another idempotency key each,"
 _VALUES = 4  # of those that the calls minted, that are shown
 _TYPED = frozenset({"chars", "keys", "keystrokes", "stdin"})
 
@@ -38,12 +39,13 @@ _TYPED = frozenset({"chars", "keys", "keystrokes", "stdin"})
 def twice(acts: Acts) -> Iterator[Finding]:
     """A finding for each group of calls that did, may have done, or ran the same thing more than once."""
     groups: dict[tuple[str, str, int], list[int]] = {}
-    adds = bytes(acts.calls.each(lambda kind: kind.effect in _ADDS))
+    adds = bytes(acts.calls.each(lambda kind: kind.effect in ADDS))
     yield from changed_keys(acts.trace.calls, adds)
-    for row in _alike(acts.arguments):
+    asked = acts_asked(acts.trace.calls, adds, acts.arguments)
+    for row in _alike(asked):
         call = acts.trace.calls[row]
         if adds[row] and call.arguments is not None and call.again_of < 0:
-            groups.setdefault((call.agent, call.tool, acts.arguments[row]), []).append(row)
+            groups.setdefault((call.agent, call.tool, asked[row]), []).append(row)
     several = [rows for rows in groups.values() if len(rows) > 1 and not _types_nothing(acts.trace.calls[rows[0]])]
     errors = acts.trace.rows(StepKind.ERROR) if several else []
     for rows in several:
@@ -61,7 +63,7 @@ def _shows_an_effect(kind: Classification, rules: RuleSet) -> bool:
     """Whether something shows that this call adds to the world, and not only that its tool runs what it is given: of a
     tool that runs a text, its description says what it can do, its name that it runs, and the text what it does.
     """
-    adding = [piece for piece in kind.evidence if piece.effect in _ADDS and piece.rule not in rules.about_any_text]
+    adding = [piece for piece in kind.evidence if piece.effect in ADDS and piece.rule not in rules.about_any_text]
     if all(piece.rule not in rules.about_any_text for piece in kind.evidence):
         return bool(adding)
     runs = rules.answered_by_proof
@@ -83,16 +85,36 @@ def _run_again(acts: Acts, rows: list[int]) -> Iterator[Finding]:
 
 
 def _repeated(acts: Acts, rows: list[int], errors: list[int]) -> Iterator[Finding]:
-    calls = acts.trace.calls
-    took = [r for r in rows if calls[r].outcome in _TOOK and not failed_by_its_words(calls[r])]
-    doubtful = [r for r in rows if calls[r].outcome in _DOUBTFUL or is_unanswered(calls[r])]
-    if len(took) > 1 and not _same_key_same_answer(acts, took):
+    took, doubtful = _parted(acts.trace.calls, rows)
+    if len(took) > 1 and _keys_differ(acts, took):
+        yield _twice_finding(_POSSIBLE, acts, sorted((*took, *doubtful)), _MAY_HAVE + _OTHER_KEY, errors)
+    elif len(took) > 1 and not _same_key_same_answer(acts, took):
         what = f"took effect {len(took)} times in this trace"
         yield _twice_finding("duplicate_side_effect", acts, took, what, errors)
     elif took and doubtful:
         yield _twice_finding(_POSSIBLE, acts, sorted((*took, *doubtful)), _MAY_HAVE, errors)
     elif len(doubtful) > 1:
         yield _twice_finding(_POSSIBLE, acts, doubtful, _MAY_HAVE, errors)
+
+
+def _parted(calls: Calls, rows: list[int]) -> tuple[list[int], list[int]]:
+    """Of these calls those that took effect, and those that may have. The others did nothing: they were refused, or
+    their results say so.
+    """
+    took, doubtful = list[int](), list[int]()
+    for row in rows:
+        call = calls[row]
+        end = end_by_its_words(call)
+        if call.outcome is Outcome.INDETERMINATE or end is End.DOUBTFUL or is_unanswered(call):
+            doubtful.append(row)
+        elif call.outcome is Outcome.RECORDED and end not in NOTHING_DONE:
+            took.append(row)
+    return took, doubtful
+
+
+def _keys_differ(acts: Acts, rows: Sequence[int]) -> bool:
+    """Whether the calls have different idempotency keys: two acts that somebody wanted, or one that was made twice."""
+    return len({idempotency_keys(acts.trace.calls[row].arguments or b"null") for row in rows}) > 1
 
 
 def _same_key_same_answer(acts: Acts, rows: Sequence[int]) -> bool:

@@ -31,7 +31,8 @@ _NAMES = frozenset(
         "deduplicationid",
     }
 )
-_MAY_HOLD_ONE = "(?i)idempot|client.?token|request.?id|dedup"
+MAY_HOLD_A_KEY = "(?i)idempot|client.?token|request.?id|dedup"
+"""What stands in arguments that hold such a key."""
 _UNSETTLED = frozenset({Outcome.INDETERMINATE, Outcome.FAILED})
 
 
@@ -57,7 +58,7 @@ def changed_keys(calls: Calls, adding: Sequence[int]) -> Iterator[Finding]:
 
 def _with_a_key(calls: Calls, adding: Sequence[int]) -> Iterator[Call]:
     """The acts of which an argument is such a key. One look at the arguments of many calls says whether one may be."""
-    may_hold_one = compile_pattern(_MAY_HOLD_ONE).search
+    may_hold_one = compile_pattern(MAY_HOLD_A_KEY).search
     for rows in calls.parts() if any(adding) else ():
         texts = calls.arguments(rows)
         if may_hold_one(b"\n".join(filter(None, texts))) is None:
@@ -74,6 +75,11 @@ def _parted(arguments: Payload | bytes) -> tuple[bytes, bytes]:
     if not keys:
         return canonical(value), b""
     return canonical({name: item for name, item in value.items() if name not in keys}), canonical(keys)
+
+
+def idempotency_keys(arguments: Payload | bytes) -> bytes:
+    """The canonical bytes of the idempotency keys among arguments; none where there is none."""
+    return _parted(arguments)[1]
 
 
 def _may_have_acted(call: Call) -> bool:

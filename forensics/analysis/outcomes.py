@@ -1,5 +1,6 @@
-"""How did calls end that a record does not tell, or tells wrongly? Outcomes that are unknown, and failures that are
-masked: a call that its record marks as ended well, and whose result says that it failed.
+"""How did calls end that a record does not tell, or tells wrongly? Outcomes that are unknown, calls that did nothing as
+their results say, and failures that are masked: a call that its record marks as ended well, and whose result says that
+it failed.
 """
 
 from __future__ import annotations
@@ -7,6 +8,7 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING
 
+from forensics.analysis.ends import NOTHING_DONE, End, end_said
 from forensics.analysis.inband import says_it_failed
 from forensics.core.classes import Classes, Effect
 from forensics.core.evidence import Basis
@@ -16,7 +18,11 @@ from forensics.core.sanitise import one_line
 from forensics.core.trace import Absence, Call, Outcome, Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+
+ADDS = frozenset({Effect.REPEATING, Effect.IRREVERSIBLE})
+"""The effects that add something each time."""
 
 
 def is_unanswered(call: Call) -> bool:
@@ -29,16 +35,39 @@ def failed_by_its_words(call: Call) -> bool:
     return call.outcome is Outcome.RECORDED and call.result is not None and says_it_failed(value_of(call.result))
 
 
-def unknown_outcomes(trace: Trace, classes: Classes) -> Iterator[Finding]:
-    """Calls that may have had an effect, and of which it is not known whether they had it."""
-    for call in trace.calls.that_ended(Outcome.INDETERMINATE, Outcome.ABSENT):
-        effect = classes[call.row].effect
-        if effect is Effect.NONE or not (call.outcome is Outcome.INDETERMINATE or is_unanswered(call)):
+def end_by_its_words(call: Call) -> End | None:
+    """What the result of a call that counts as answered says of its end."""
+    return end_said(value_of(call.result)) if call.outcome is Outcome.RECORDED and call.result is not None else None
+
+
+def did_nothing_by_its_words(call: Call) -> bool:
+    """Whether a call counts as answered and its result is nothing but an error, or says that it was done before."""
+    return end_by_its_words(call) in NOTHING_DONE
+
+
+def unknown_outcomes(trace: Trace, classes: Classes, doubtful: Sequence[int] = ()) -> Iterator[Finding]:
+    """Calls that may have had an effect, and of which it is not known whether they had it. `doubtful` are those in
+    whose results an answer is missed among other things: in what a tool of unknown effect returned it may be a report.
+    """
+    ended = (call.row for call in trace.calls.that_ended(Outcome.INDETERMINATE, Outcome.ABSENT))
+    doubted = frozenset(row for row in doubtful if classes[row].effect in ADDS)
+    for row in sorted({*ended, *doubted}):
+        call, effect = trace.calls[row], classes[row].effect
+        known = row not in doubted and call.outcome is not Outcome.INDETERMINATE and not is_unanswered(call)
+        if effect is Effect.NONE or known:
             continue
         what = "may have an effect" if effect is Effect.UNKNOWN else "has an effect"
-        how = "its end is not recorded" if is_unanswered(call) else "its record does not tell how it ended"
-        message = f"{one_line(call.tool, 60)} {what} and {how}: it may or may not have happened"
+        message = f"{one_line(call.tool, 60)} {what} and {_not_told(call)}: it may or may not have happened"
         yield finding("unknown_outcome", message, steps=(call.step,), basis=Basis.DERIVED)
+
+
+def _not_told(call: Call) -> str:
+    if is_unanswered(call):
+        return "its end is not recorded"
+    if call.outcome is Outcome.INDETERMINATE and call.marked is None:
+        return "its record does not tell how it ended"
+    said = "" if call.result is None else one_line(short_json(value_of(call.result), 100), 100)
+    return f"its result leaves open how it ended ({said})"
 
 
 def masked_failures(trace: Trace, failed: bytes) -> Iterator[Finding]:

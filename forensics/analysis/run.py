@@ -93,7 +93,7 @@ def analyse_trace(
         *trace.findings,
         *studied.findings,
         *oversight(trace),
-        *anomalies(Acts(trace, studied.arguments, calls, followed.handles, rules, studied.failed)),
+        *anomalies(Acts(trace, studied.arguments, calls, followed.handles, rules, studied.failed, studied.doubtful)),
         *executed_effects(trace, done, calls),
         *executed_again(trace, calls),
         *conflicts(trace, contradicted),

@@ -16,6 +16,7 @@ import msgspec
 
 from forensics.analysis.alike import Alike
 from forensics.analysis.doubts import Doubts
+from forensics.analysis.endings import Endings
 from forensics.analysis.inband import may_say_it_failed, says_it_failed
 from forensics.analysis.listing import NOTHING_LISTED, Known, Listing
 from forensics.analysis.refusals import error_evidence
@@ -48,7 +49,7 @@ ToolKey = tuple[str, str | None]
 class Survey(msgspec.Struct, frozen=True):
     """Every call of one trace, and the evidence by tool. Of each call, row by row: its classification before values
     were followed, a number that is the same for the same arguments, and whether what is recorded as its result is the
-    envelope of an error.
+    envelope of an error. `doubtful` are the calls in whose result an answer is missed, among other things.
     """
 
     classified: Classes
@@ -57,6 +58,7 @@ class Survey(msgspec.Struct, frozen=True):
     facts: dict[ToolKey, ToolFacts]
     findings: tuple[Finding, ...]
     failed: bytes = b""
+    doubtful: tuple[int, ...] = ()
 
 
 def survey(trace: Trace, rules: RuleSet, policy: Policy, listing: Listing = NOTHING_LISTED) -> Survey:
@@ -91,6 +93,7 @@ class _Surveyor:
         self.changes = {NOWHERE: False}  # by the number of a class, whether such a call may change something
         self.settled: dict[tuple[Any, ...], int] = {}  # by tool and what was heard, a class that no arguments change
         self.doubts = Doubts(trace)
+        self.endings = Endings(trace)
         self.arguments = Alike()
         self.failed = bytearray(len(trace.calls))
         self.answered_first: dict[tuple[int, ToolKey], int] = {}
@@ -110,7 +113,8 @@ class _Surveyor:
         tools = {name: tool.evidence() for name, tool in self.tools.items()}
         facts = {name: tool.facts for name, tool in self.tools.items()}
         classes = Classes(tuple(self.kinds), numbers)
-        return Survey(classes, self.arguments.close(), tools, facts, self.doubts.findings(), bytes(self.failed))
+        found, doubtful = self.doubts.findings(), tuple(self.endings.doubtful)
+        return Survey(classes, self.arguments.close(), tools, facts, found, bytes(self.failed), doubtful)
 
     def _tool(self, key: ToolKey) -> ToolClasses:
         known = self._known(*key)
@@ -133,17 +137,23 @@ class _Surveyor:
         told = self.doubts.read(rows)
         given, gave = told.arguments.values, told.results.values
         tools = [self.tools.get(key) or self._tool(key) for key in self.trace.calls.tools(rows)]
-        outcomes = self.trace.calls.each("outcome", rows)
-        ended = [
-            value is not None and outcome is Outcome.RECORDED for value, outcome in zip(gave, outcomes, strict=True)
-        ]
-        errors = self._errors(rows, told.results, ended)
+        marked = self._ended(rows, gave)
+        self.endings.read(rows, told.results)
+        ended = self._ended(rows, gave)
+        errors = self._errors(rows, told.results, marked)
         hidden = {at for at, end in enumerate(ended) if not end and at not in errors}
         alike = self.arguments.add(canonicals(given))
         answered = [at for at, end in enumerate(ended) if end and at not in errors]
         part = _Part(rows, tools, given, gave, alike, errors, self._answered_again(rows, alike, answered))
         calls = [tool.calls for tool in tools]
         return self._classified(part, self.rules.heard(calls, told.arguments, told.results.without(hidden, NO_RESULT)))
+
+    def _ended(self, rows: range, gave: list[Any]) -> list[bool]:
+        """Which of these calls count as answered, and have something as their result."""
+        outcomes = self.trace.calls.each("outcome", rows)
+        return [
+            value is not None and outcome is Outcome.RECORDED for value, outcome in zip(gave, outcomes, strict=True)
+        ]
 
     def _classified(self, part: _Part, heard: HeardOfMany) -> list[int]:
         """The numbers of the classes of these calls, about which this was heard. Those of which the same was heard

@@ -203,7 +203,8 @@ class Call:
     Up to three records tell one tuple: what the model `requested`, what the tool span `executed`, and the result as
     the next prompt has `shown` it. `turn` and `index` are its identity (`turn` is -1 where no turn asked);
     `recorded_id` is evidence. `freeform` says that its arguments may be any text, by the tool's kind. `again_of` is the
-    row of the call that this one executes once more on another branch (-1: of none).
+    row of the call that this one executes once more on another branch (-1: of none). `marked` is the outcome that the
+    record marks, where the words of the result say that it is not known (None: it is `outcome`).
     """
 
     __slots__ = ("calls", "row")
@@ -235,6 +236,7 @@ class Call:
     disposition: _Rare[str | None] = _Rare(None)
     blocks: _Rare[tuple[Block, ...]] = _Rare(())
     again_of: _Rare[int] = _Rare(NOWHERE)
+    marked: _Rare[Outcome | None] = _Rare(None)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Call) and self.calls is other.calls and self.row == other.row

@@ -57,7 +57,8 @@ def _check_pause(trace: Trace, plan: Plan) -> None:
     """Raise PausedRunError for a run that waits for a person, unless the plan gives the answer that it waits for."""
     if plan.agent is not None or not any(setup.paused for setup in trace.setups):
         return
-    waits = next((call for call in reversed(trace.calls) if call.outcome is Outcome.INDETERMINATE), None)
+    unsettled = (call for call in reversed(trace.calls) if call.outcome is Outcome.INDETERMINATE)
+    waits = next((call for call in unsettled if call.marked is None), None)
     answered = {*(stub.tool for stub in plan.stubs), *(one.tool for one in plan.overrides)}
     if waits is not None and waits.tool in answered:
         return

@@ -120,7 +120,7 @@ def _call(trace: Trace, call: Call, step: Step, doubt: str) -> Recording:
         missing=missing,
         doubt=blocked or doubt,
         batch=call.turn if call.turn >= 0 else None,
-        failed=call.outcome in _FAILED,
+        failed=(call.marked or call.outcome) in _FAILED,
     )
 
 

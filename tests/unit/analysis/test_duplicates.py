@@ -77,3 +77,31 @@ def test_groups_ask_only_for_the_handles_of_their_own_calls(tmp_path: Path, monk
     assert len(found) == 30
     assert sorted(asked) == list(range(60))
     assert all("m-" in one.message for one in found)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "found"),
+    [
+        ({"idempotency_key": "k-1"}, {"idempotency_key": "k-2"}, "possible_duplicate_side_effect"),
+        ({"idempotency_key": "k-1"}, {}, "possible_duplicate_side_effect"),
+        ({"amount": 50}, {"amount": 50.0}, "duplicate_side_effect"),
+        ({"items": [{"amount": 5e1}]}, {"items": [{"amount": 50}]}, "duplicate_side_effect"),
+        ({"amount": 50}, {"amount": 50.5}, None),
+        ({"amount": 1}, {"amount": True}, None),
+        ({"note": "50"}, {"note": "50.0"}, None),
+        ({"idempotency_key": "k-1", "amount": 1}, {"idempotency_key": "k-2", "amount": 2}, None),
+    ],
+)
+def test_what_asks_for_the_same_act(
+    tmp_path: Path, one: dict[str, Any], other: dict[str, Any], found: str | None
+) -> None:
+    events: list[dict[str, Any]] = [{"type": "user", "text": "go"}]
+    for n, arguments in enumerate((one, other)):
+        events += [
+            {"type": "tool_call", "call_id": f"c{n}", "name": "charge_card", "args": {"order": 7, **arguments}},
+            {"type": "tool_result", "call_id": f"c{n}", "result": {"id": f"ch_550{n}"}},
+        ]
+    path = tmp_path / "events.jsonl"
+    path.write_text("\n".join(map(json.dumps, events)), encoding="utf-8")
+    codes = [f.code for f in examine(path).audit().findings]
+    assert [code for code in codes if "duplicate" in code] == ([found] if found else [])
