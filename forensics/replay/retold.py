@@ -49,7 +49,7 @@ class _Telling:
         self.builder.trace.facts.update(recorded.facts)
         self.place = self.build.places.add()
         self.turn_of: list[int] = []
-        self.waiting: dict[tuple[int, int], int] = {}
+        self.ids: dict[tuple[int, int], str | None] = {}  # of the calls that turns asked for, by turn and index
         self.ending = ending_tools(recorded)
         self.shown = {turn.step: turn for turn in script.turns}
 
@@ -106,7 +106,7 @@ class _Telling:
         turn = self.builder.turn(lane, Spot(self.place), text=text, model=model)
         for index, call in enumerate(entry.answer.calls):
             row = self.builder.request(lane, turn, call.name, call.id, _raw(call.arguments), Spot(self.place))
-            self.waiting[len(self.turn_of), index] = row
+            self.ids[len(self.turn_of), index] = call.id
             if self._ends(entry, index, call.name):
                 self.builder.end_by(lane, row)
         self.turn_of.append(turn)
@@ -126,13 +126,14 @@ class _Telling:
                 yield one.kind, one.value
 
     def _call(self, entry: Called) -> None:
+        """A call under the id by which its turn asked for it: an agent may give it another one, or none."""
         lane = self._lane(entry.agent)
         known = None if entry.row is None else self.recorded.calls[entry.row]
         over = entry.disposition is Disposition.MISSED
         ran = Execution(
             entry.tool,
             Spot(self.place),
-            recorded_id=entry.call_id,
+            recorded_id=self.ids.get((entry.turn, entry.index), entry.call_id),
             arguments=_raw(entry.arguments),
             result=None if entry.failed or over else self._result(entry, known),
             error=_raw(entry.shown) if entry.failed else None,

@@ -754,6 +754,56 @@ def test_a_role_that_is_no_text_is_another_prompt(rerun: Callable[..., Replayed]
     assert stopped.code == "replay_miss"
 
 
+# the ids of calls ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def three_alike(tmp_path: Path) -> Path:
+    """Three turns that ask for the same call, each with a result of its own."""
+    events: list[dict[str, Any]] = [{"type": "user", "text": "go"}]
+    for n in range(3):
+        events += [
+            {"type": "model", "text": f"look {n}"},
+            {"type": "tool_call", "id": f"c{n}", "name": "look", "args": {"at": 1}},
+            {"type": "tool_result", "call_id": f"c{n}", "result": {"seen": n}},
+        ]
+    path = tmp_path / "events.jsonl"
+    lines = [*events, {"type": "model", "text": "done"}]
+    path.write_text("".join(json.dumps({"seq": n, **one}) + "\n" for n, one in enumerate(lines)), "utf-8")
+    return path
+
+
+def looking(*ids: str | None) -> Callable[[Any], Any]:
+    """An agent that makes the recorded calls, under these ids."""
+
+    def agent(ports: Any) -> Any:
+        for name in ids:
+            ports.model.ask()
+            ports.tools.call("look", {"at": 1}, call_id=name)
+        return ports.model.ask().text
+
+    return agent
+
+
+@pytest.mark.parametrize("ids", [("c0", "c1", "c2"), ("my-0", "my-1", "my-2"), ("x", "x", "x"), (None, "", "c2")])
+def test_an_agent_may_give_a_call_another_id(
+    ids: tuple[str | None, ...], rerun: Callable[..., Replayed], three_alike: Path
+) -> None:
+    document = rerun(looking(*ids), evidence=three_alike).document()
+    assert [call.shown for call in document.calls] == [{"seen": 0}, {"seen": 1}, {"seen": 2}]
+    assert document.comparison is not None
+    assert document.comparison.result == "identical"
+
+
+def test_an_id_of_another_turn_is_told_where_its_result_came(rerun: Callable[..., Replayed], three_alike: Path) -> None:
+    compared = rerun(looking("c1", "c0", "c2"), evidence=three_alike).document().comparison
+    assert compared is not None
+    assert [(one.index, one.kind, one.left, one.right) for one in compared.divergences] == [
+        (3, "result", "0", "1"),
+        (6, "result", "1", "0"),
+    ]
+
+
 # what is changed where nothing comes any more -------------------------------------------------------------------------
 
 
