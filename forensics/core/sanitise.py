@@ -93,14 +93,30 @@ def _longest_ticks(text: str) -> int:
 
 
 _PROSE = late(r"(?!.*(?:www\.|https?:))[\w \t.,:;?!()/%'\"“”=&+…-]*", re.IGNORECASE)
+_STRETCH = late(  # between white space, but for that in a quotation and in JSON, of which the end may be cut
+    r"(?:“[^”]{0,1000}”|\{(?:[^{}]|\{[^{}]{0,1000}\}){0,1000}\}|\[[^\[\]]{0,1000}\]|[{\[][^{}“”…]{0,1000}…|\S)+"
+)
+_END_OF_CLAUSE = ".,:;"
 
 
 def markdown_text(text: str) -> str:
-    """A sentence of ours that may quote the trace: as it is where nothing in it can be markup, a link or a mention,
-    else as a code span.
+    """A sentence of ours that may quote the trace: as it is but for the words and quotations in which something can be
+    markup, a link or a mention, which are code spans.
     """
     line = _BREAKS.sub(" ", visible(text)).strip()
-    return line.replace("_", "\\_").replace("&", "&amp;") if _PROSE.fullmatch(line) else markdown_code(line)
+    return _prose(line) if _PROSE.fullmatch(line) else _STRETCH.sub(_said, line)
+
+
+def _said(stretch: re.Match[str]) -> str:
+    text = stretch.group()
+    if _PROSE.fullmatch(text):
+        return _prose(text)
+    body = text.rstrip(_END_OF_CLAUSE)
+    return markdown_code(body) + text[len(body) :]
+
+
+def _prose(text: str) -> str:
+    return text.replace("_", "\\_").replace("&", "&amp;")
 
 
 # tables, XML, SARIF, file names --------------------------------------------------------------------------------------

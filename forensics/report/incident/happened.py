@@ -9,6 +9,7 @@ from forensics.core.evidence import Basis
 from forensics.core.trace import StepKind
 from forensics.report.compose import place
 from forensics.report.incident.content import Level
+from forensics.report.incident.run_names import ITS_RERUN, run_names
 from forensics.report.incident.statements import derived, known, recorded
 from forensics.report.terminal_effects import moment as brief
 from forensics.report.terminal_page import plural, short
@@ -16,7 +17,7 @@ from forensics.report.terminal_verdict import flow
 from forensics.report.written import moment
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from forensics.analysis.run import TraceAnalysis
     from forensics.report.documents import HandleRow, TraceRow
@@ -50,14 +51,15 @@ def happened(
     material: Material, effects: Sequence[EffectRow], findings: Sequence[ReportFinding], verdict: VerdictBox
 ) -> list[Statement]:
     """The part of a report that tells the story."""
+    names = run_names(material.traces, material.audit.evidence)
     told = [
         *_who(material),
-        *_unread(material),
-        *_asked(material),
-        *_acts(effects, {n for n, trace in enumerate(material.traces) if trace.rerun_of is not None}),
-        *_values(material),
-        *_ended(material, effects),
-        *_loud(findings),
+        *_unread(material, names),
+        *_asked(material, names),
+        *_acts(effects, names),
+        *_values(material, names),
+        *_ended(material, effects, names),
+        *_loud(findings, names),
         *_reruns(material),
     ]
     return [*told[: MOST - 1], verdict.statement]
@@ -95,35 +97,59 @@ def _when(material: Material) -> str:
     return f", {brief(begun)} (UTC)" if begun == ended else f", from {brief(begun)} to {brief(ended)} (UTC)"
 
 
-def _unread(material: Material) -> Iterator[Statement]:
+def _in(name: str) -> str:
+    """How a sentence begins that is about the run of that name."""
+    return f"In {name}, " if name else ""
+
+
+def _joined(told: Sequence[tuple[str, str]]) -> str:
+    """What is told of each of some runs, in one sentence."""
+    text = "; ".join(f"in {name}, {said}" if name else said for name, said in told)
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _unread(material: Material, names: Sequence[str]) -> Iterator[Statement]:
     """What is missing of the runs or was not read, so that the story may lack acts."""
-    gaps = [gap for analysis in material.analyses for gap in analysis.trace.gaps if gap.hides]
+    gaps = [
+        (name, gap) for name, one in zip(names, material.analyses, strict=True) for gap in one.trace.gaps if gap.hides
+    ]
     if gaps:
-        first, where = short(gaps[0].message, _QUOTE), place(gaps[0].locator)
+        name, gap = gaps[0]
+        first, where = short(gap.message, _QUOTE), place(gap.locator)
         more = f" (and {plural(len(gaps) - 1, 'more gap')})" if len(gaps) > 1 else ""
-        text = f"Not all of it is here, and what is missing may have acted: {first}{more}."
+        text = f"Not all of {name or 'it'} is here, and what is missing may have acted: {first}{more}."
         yield recorded(text, locators=[] if where is None else [where])
 
 
-def _asked(material: Material) -> Iterator[Statement]:
-    """What the first run was asked."""
-    for analysis, trace in zip(material.analyses[:1], material.traces, strict=False):
-        for row in analysis.trace.rows(StepKind.USER)[:1]:
-            said = material.content.of(analysis.trace.payload[row])
+def _asked(material: Material, names: Sequence[str]) -> Iterator[Statement]:
+    """What the run was asked or, of several, what the first ones were."""
+    runs = [index for index, name in enumerate(names) if name != ITS_RERUN] or list(range(len(names)))
+    told, steps = [], []
+    for index in runs[:_RUNS]:
+        for row in material.analyses[index].trace.rows(StepKind.USER)[:1]:
+            said = material.content.of(material.analyses[index].trace.payload[row])
             if said:
-                yield recorded(f"It was asked: “{short(said, _QUOTE)}”", steps=[trace.first_step + row])
+                told.append((names[index], f"it was asked: “{_quote(said, names[index])}”"))
+                steps.append(material.traces[index].first_step + row)
+    if told:
+        more = f" (told of {len(told)} of {len(runs)} runs)" if len(runs) > _RUNS else ""
+        yield recorded(_joined(told) + more, steps=steps)
 
 
-def _acts(effects: Sequence[EffectRow], reruns: Container[int]) -> Iterator[Statement]:
-    """The effects that do most harm, those with equal arguments together, and those of a rerun named as such."""
+def _quote(said: str, name: str) -> str:
+    """The beginning of a text; less of it where several runs are told in one sentence."""
+    return short(said, _QUOTE // 2 if name else _QUOTE)
+
+
+def _acts(effects: Sequence[EffectRow], names: Sequence[str]) -> Iterator[Statement]:
+    """The effects that do most harm, those with equal arguments together, each with the run that it is of."""
     groups: dict[tuple[int, ...], list[EffectRow]] = {}
     for row in effects:
         groups.setdefault(tuple(row.alike), []).append(row)
     told = sorted(groups.values(), key=lambda rows: (_HARM.index(rows[0].effect), -len(rows), rows[0].step))
     most = _EFFECTS + 1 if len(told) == _EFFECTS + 1 else _EFFECTS  # a sentence for the rest could as well tell it
     for rows in sorted(told[:most], key=lambda rows: rows[0].step):
-        where = "In a rerun of that run, " if rows[0].trace in reruns else ""
-        yield derived(f"{where}{_act(rows)}", ", ".join(rows[0].rules), steps=rows[0].alike)
+        yield derived(f"{_in(names[rows[0].trace])}{_act(rows)}", ", ".join(rows[0].rules), steps=rows[0].alike)
     rest = [row.step for rows in told[most:] for row in rows]
     if rest:
         text = f"{plural(len(rest), 'more call')} changed something or may have; the table of effects has them all."
@@ -147,17 +173,17 @@ def _how(row: EffectRow) -> str:
     return f"{_ENDED[row.outcome]} “{short(row.result or '', _ANSWER)}”" if answer else _ENDED[row.outcome]
 
 
-def _values(material: Material) -> Iterator[Statement]:
+def _values(material: Material, names: Sequence[str]) -> Iterator[Statement]:
     """The way of the minted value that went furthest."""
     found = [
-        (len(handle.uses), trace, handle)
-        for trace in material.traces
+        (len(handle.uses), name, trace, handle)
+        for name, trace in zip(names, material.traces, strict=True)
         for handle in trace.handles
         if handle.kind != "reference" and any(use.role != "branch" for use in handle.uses)
     ]
-    for _, trace, handle in sorted(found, key=lambda one: -one[0])[:_THREADS]:
+    for _, name, trace, handle in sorted(found, key=lambda one: -one[0])[:_THREADS]:
         steps = [handle.minted.step, *(use.step for use in handle.uses if use.role != "branch")]
-        way = _way(material, trace, handle)
+        way = f"{_in(name)}{_way(material, trace, handle)}"
         yield known(Basis.INFERRED.value, way, "handle_flow", [_ELSEWHERE], steps=list(dict.fromkeys(steps)))
 
 
@@ -170,13 +196,14 @@ def _way(material: Material, trace: TraceRow, handle: HandleRow) -> str:
     return f"{value} was{minted}{uses.replace(' -> ', '; later: ', 1)}."
 
 
-def _loud(findings: Sequence[ReportFinding]) -> Iterator[Statement]:
+def _loud(findings: Sequence[ReportFinding], names: Sequence[str]) -> Iterator[Statement]:
     """The loudest findings, one a code."""
     loud = [f for f in findings if f.severity in _LOUDEST and f.suppressed is None]
     counted = Counter(f.code for f in loud)
     for finding in list({f.code: f for f in reversed(loud)}.values())[::-1][:_LOUD]:
         more = f" (and {counted[finding.code] - 1} more like it)" if counted[finding.code] > 1 else ""
-        text = f"{finding.message}{more}."
+        name = "" if finding.trace is None or names[finding.trace] == ITS_RERUN else names[finding.trace]
+        text = f"{_in(name)}{finding.message}{more}."
         yield known(finding.basis, text, finding.code, finding.alternatives, steps=finding.steps)
 
 
@@ -193,7 +220,7 @@ def _reruns(material: Material) -> Iterator[Statement]:
     yield known(basis, text, "the same calls at the same occurrences", otherwise, steps=[repeat.step for repeat in did])
 
 
-def _ended(material: Material, effects: Sequence[EffectRow]) -> Iterator[Statement]:
+def _ended(material: Material, effects: Sequence[EffectRow], names: Sequence[str]) -> Iterator[Statement]:
     """How the run ended, in its own words, how its reruns did, and what a call gave that those words leave out."""
     if not 0 < len(material.traces) <= _RUNS:
         return
@@ -203,16 +230,16 @@ def _ended(material: Material, effects: Sequence[EffectRow]) -> Iterator[Stateme
         payload = analysis.trace.payload[turns[-1]] if turns else None
         said = material.content.of(payload)
         if payload is not None and said and said.strip():
-            run = "its last words were" if trace.rerun_of is None else "those of its rerun"
+            name = "" if names[index] == ITS_RERUN else names[index]
+            run = "those of its rerun" if names[index] == ITS_RERUN else f"{'the' if name else 'its'} last words were"
             times = {handle.value for handle in trace.handles if handle.kind == "timestamp"}
             acts = [row for row in effects if row.trace == index and row.effect in _ACTED]
             given = [value for row in acts for value in row.handles if value not in times]
             left_out = _left_out(given, bytes(payload).decode("utf-8", "replace"))
-            words.append(f"{run}: “{short(said, _QUOTE)}”{left_out}")
+            words.append((name, f"{run}: “{_quote(said, name)}”{left_out}"))
             steps.append(trace.first_step + turns[-1])
     if words:
-        text = "; ".join(words)
-        yield recorded(f"{text[0].upper()}{text[1:]}", steps=steps)
+        yield recorded(_joined(words), steps=steps)
 
 
 def _left_out(given: Sequence[str], words: str) -> str:

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from forensics.core.sanitise import html_text, markdown_block, markdown_cell, markdown_code, visible
+from forensics.core.sanitise import html_text, markdown_block, markdown_cell, markdown_code, markdown_text, visible
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -86,6 +86,23 @@ def test_a_cell_has_no_bar_that_could_part_it() -> None:
     assert not set("|\\@") & set(cell)
     assert Parsed(cell).tags == ["code"]
     assert Parsed(cell).text == "a|b\\|<b>@x"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("charge_card took effect & returned.", "charge\\_card took effect &amp; returned."),
+        ("it was called on https://x.test/a: no answer", "it was called on `https://x.test/a`: no answer"),
+        ("it returned “{} and [x](y)”. Another run", "it returned `“{} and [x](y)”`. Another run"),
+        ("**a b** @me `c`", "`**a` `b**` `@me` `` `c` ``"),
+        ("a“[b]”“[c]”d “open [e f", "`a“[b]”“[c]”d` “open `[e` f"),  # no two code spans touch
+        ("a\\ b", "`a\\` b"),
+        ('gave {"a": {"b": 1}, "c": 2} and [1, 2].', 'gave `{"a": {"b": 1}, "c": 2}` and `[1, 2]`.'),
+        ('gave {"a": "b c", "d… (2 calls)', 'gave `{"a": "b c", "d…` (2 calls)'),
+    ],
+)
+def test_only_what_may_be_markup_in_a_sentence_is_a_code_span(text: str, shown: str) -> None:
+    assert markdown_text(text) == shown
 
 
 def test_a_block_is_closed_by_no_line_of_it() -> None:

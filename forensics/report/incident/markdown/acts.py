@@ -9,9 +9,9 @@ from forensics.report.incident.markdown.words import cell, more, said, share, ta
 from forensics.report.terminal_effects import moment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from forensics.report.incident.documents import EffectRow, Event, ReportDocument
+    from forensics.report.incident.documents import EffectRow, Event, Timeline
     from forensics.report.incident.markdown.words import Ticket
 
 _STEPS = 6  # of calls alike
@@ -38,18 +38,18 @@ def effects(ticket: Ticket) -> Iterator[str]:
         "alike",
     )
     if part.rows:
-        yield from table(ticket.most, head, (_effect(row) for row in part.rows), len(part.rows))
+        yield from table(ticket.most, head, (_effect(ticket, row) for row in part.rows), len(part.rows))
 
 
-def _effect(row: EffectRow) -> tuple[str, ...]:
+def _effect(ticket: Ticket, row: EffectRow) -> tuple[str, ...]:
     given = ", ".join(row.handles) or row.result
     return (
         str(row.step),
         moment(row.at),
         cell(row.tool),
-        cell(None if row.target is None else row.target.value),
-        cell(row.arguments),
-        cell(given),
+        ticket.quoted(None if row.target is None else row.target.value),
+        ticket.quoted(row.arguments),
+        ticket.quoted(given),
         f"{row.outcome} ({row.outcome_basis})" + (f", {row.absence}" if row.absence else ""),
         f"{row.effect}, rests on {row.rests_on}",
         ", ".join(f"step {step}" for step in row.approvals) or "no record",
@@ -64,17 +64,29 @@ def _often(row: EffectRow) -> str:
     return f"{row.times} (steps {', '.join(map(str, row.alike[:_STEPS]))}{more})"
 
 
+def _told(part: Timeline) -> Sequence[Event]:
+    """The steps that a timeline shows."""
+    return [event for event in part.events if event.call is not None or event.findings or event.deciding] or part.events
+
+
+def withheld(ticket: Ticket) -> int:
+    """How many of the report's texts are left out of a timeline or cut, in the report or here."""
+    part = ticket.document.timeline
+    whole = [event for event in _told(part)[: ticket.most] if event.size and event.said is not None]
+    shown = sum(not (ticket.cuts(event.said or "") or (event.said or "").endswith("…")) for event in whole)
+    return sum(event.size > 0 for event in part.events) - shown
+
+
 def timeline(ticket: Ticket) -> Iterator[str]:
     """What came after what: calls, results and what findings name."""
     document = ticket.document
     part = document.timeline
-    told = [event for event in part.events if event.call is not None or event.findings or event.deciding]
-    events = told or part.events
+    events = _told(part)
     yield from ("## Timeline", "")
     yield f"{share(part.timed)}. {len(events)} of {len(part.events)} steps are shown: calls, results and findings."
     yield from ("Times are as recorded, in UTC; no clock is adjusted. The order is causal.", "")
     head = ("step", "time (UTC)", "kind", "name", "says", "place")
-    yield from table(ticket.most, head, (_event(document, event) for event in events), len(events))
+    yield from table(ticket.most, head, (_event(ticket, event) for event in events), len(events))
     if part.threads:
         yield from (f"Values on their way, {len(part.threads[: ticket.most])} of {len(part.threads)}:", "")
         for thread in part.threads[: ticket.most]:
@@ -86,14 +98,14 @@ def timeline(ticket: Ticket) -> Iterator[str]:
         yield ""
 
 
-def _event(document: ReportDocument, event: Event) -> tuple[str, ...]:
+def _event(ticket: Ticket, event: Event) -> tuple[str, ...]:
     return (
         f"**{event.index}**" if event.deciding else str(event.index),
         moment(event.at),
         event.kind.replace("_", " "),
         cell(event.name),
-        cell(event.said),
-        where(document, event.locator),
+        ticket.quoted(event.said),
+        where(ticket.document, event.locator),
     )
 
 

@@ -94,9 +94,9 @@ def oversight(ticket: Ticket) -> Iterator[str]:
             ", ".join(map(str, row.requests[:8])),
             ", ".join(map(str, row.decisions[:8])),
             ", ".join(map(str, row.calls[:8])),
-            cell(row.shown),
-            cell(row.executed),
-            cell(row.note),
+            ticket.quoted(row.shown),
+            ticket.quoted(row.executed),
+            ticket.quoted(row.note),
         )
         for row in part.approvals
     )

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from forensics.core.sanitise import markdown_code, markdown_text
+from forensics.report.incident.markdown.acts import withheld
 from forensics.report.incident.markdown.words import blank, cell, more, said, share, steps, table
 from forensics.report.incident.statements import COMMANDS, WITH_AGENT
 
@@ -61,12 +64,19 @@ def privacy(ticket: Ticket) -> Iterator[str]:
     document = ticket.document
     part = document.privacy
     yield from ("## Privacy", "", said(part.statement), "")
-    yield from (f"- {share(part.searched)}", f"- {share(part.withheld)}")
+    yield from (f"- {share(part.searched)}", f"- {_withheld(ticket)}")
     for one in part.secrets[: ticket.most]:
         at = steps(one.steps) if one.steps else "no step shows it"
         yield f"- {one.group} {cell(one.kind)} {cell(one.fingerprint)}: {at}"
     yield from more(ticket.most, len(part.secrets))
     yield ""
+
+
+def _withheld(ticket: Ticket) -> str:
+    """How many texts are left out or cut here and, where these are more, in the report itself."""
+    whole, here = ticket.document.privacy.withheld, withheld(ticket)
+    said = share(msgspec.structs.replace(whole, count=here))
+    return said if here == whole.count else f"{said} here, {whole.count} in the JSON report"
 
 
 def obligations(ticket: Ticket) -> Iterator[str]:

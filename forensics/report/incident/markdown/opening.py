@@ -30,10 +30,16 @@ def header(ticket: Ticket) -> Iterator[str]:
     yield f"- author: {blank(head.author)}"
     yield f"- version: {blank(head.version)}"
     yield f"- status (initial, updated, final): {blank(head.status)}"
-    level = document.contents.level
-    budget = f", at most {document.contents.budget} characters of a text" if level == "preview" else ""
-    yield f"- content: {level}{budget}; secrets {'are redacted' if document.contents.redacted else 'are not redacted'}"
+    secrets = "are redacted" if document.contents.redacted else "are not redacted"
+    yield f"- content: {document.contents.level}{_budget(ticket)}; secrets {secrets}"
     yield from (f"- written by {document.tool.name} {document.tool.version}", "")
+
+
+def _budget(ticket: Ticket) -> str:
+    """How much of a text stands here at most."""
+    level, budget = ticket.document.contents.level, ticket.document.contents.budget
+    limits = [limit for limit in (budget, ticket.width) if limit is not None]
+    return f", at most {min(limits)} characters of a text" if limits and level != "none" else ""
 
 
 def verdict(ticket: Ticket) -> Iterator[str]:
@@ -51,15 +57,34 @@ def verdict(ticket: Ticket) -> Iterator[str]:
 
 def _of_trace(document: ReportDocument, one: TraceVerdict) -> Iterator[str]:
     word = "cleared" if one.cleared else "refused"
-    yield f"- {cell(document.traces[one.trace].id)}: {word} under {one.policy}; {_LEVEL[one.level]}"
+    run = f"{cell(document.traces[one.trace].id)}{_stands(document, one.trace)}"
+    yield f"- {run}: {word} under {one.policy}; {_LEVEL[one.level]}"
     decider = one.decided_by
     if decider is not None:
-        at = "" if decider.step is None else f"step {decider.step}, "
+        at = "" if decider.step is None else f"step {decider.step}{_alone(document, one.trace, decider.step)}, "
         more = f" (and {plural(decider.more, 'more reason')})" if decider.more else ""
         yield f"  - decided by {at}`{decider.code}`: {markdown_text(short(decider.message, LINE))}{more}"
         if decider.returned:
             yield f"  - it returned {markdown_code(decider.returned)}"
         yield f"  - to do: {markdown_text(one.advice)}"
+
+
+def _stands(document: ReportDocument, index: int) -> str:
+    """Where a run stands, in its file and in this report, which numbers the steps over all of them."""
+    trace = document.traces[index]
+    if len(document.traces) == 1:
+        return ""
+    last = f" to {trace.first_step + trace.steps - 1}" if trace.steps > 1 else ""
+    return (
+        f" in {cell(document.custody.inputs[trace.evidence].name)}, step{'s' if last else ''} {trace.first_step}{last}"
+    )
+
+
+def _alone(document: ReportDocument, index: int, step: int) -> str:
+    """The number of a step where its file is read by itself, if it is another."""
+    evidence = document.traces[index].evidence
+    before = min(trace.first_step for trace in document.traces if trace.evidence == evidence)
+    return f" (step {step - before} where the file is read by itself)" if before else ""
 
 
 def happened(ticket: Ticket) -> Iterator[str]:

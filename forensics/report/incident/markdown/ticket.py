@@ -8,7 +8,7 @@ from forensics.report.incident.markdown.acts import causes, effects, timeline
 from forensics.report.incident.markdown.found import findings, oversight, quality, tools
 from forensics.report.incident.markdown.keeping import blanks, custody, obligations, privacy, regression, replay
 from forensics.report.incident.markdown.opening import happened, header, verdict
-from forensics.report.incident.markdown.words import Ticket
+from forensics.report.incident.markdown.words import CELL, Ticket
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MOST = 65_536
 """Characters of a ticket, by the least of those that take Markdown (an issue of GitHub)."""
-_ROWS = (40, 20, 10, 5, 2)  # of a table or list
+_SIZES = ((40, None), (40, CELL), (20, CELL), (10, CELL), (5, CELL), (2, CELL))  # rows of a table, characters of a text
 _PARTS: tuple[Callable[[Ticket], Iterator[str]], ...] = (
     header,
     verdict,
@@ -39,13 +39,12 @@ _PARTS: tuple[Callable[[Ticket], Iterator[str]], ...] = (
 
 
 def markdown(document: ReportDocument) -> bytes:
-    """The report as Markdown (CommonMark with tables), in UTF-8: with as many rows as fit into a ticket."""
-    text = _written(Ticket(document, _ROWS[0]))
-    for most in _ROWS[1:]:
-        if len(text) <= MOST:
-            break
-        text = _written(Ticket(document, most))
-    return text.encode("utf-8")
+    """The report as Markdown (CommonMark with tables), in UTF-8: with as much of the texts, and as many rows, as a
+    ticket takes.
+    """
+    written = (_written(Ticket(document, *size)) for size in _SIZES)
+    text = next((text for text in written if len(text) <= MOST), None)
+    return (_written(Ticket(document, *_SIZES[-1])) if text is None else text).encode("utf-8")
 
 
 def _written(ticket: Ticket) -> str:

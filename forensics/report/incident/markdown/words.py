@@ -4,6 +4,7 @@ is markup, a link or a mention.
 
 from __future__ import annotations
 
+from sys import maxsize
 from typing import TYPE_CHECKING, NamedTuple
 
 from forensics.core.sanitise import markdown_cell, markdown_code, markdown_text
@@ -21,10 +22,21 @@ BLANK = "_(to be filled in)_"
 
 
 class Ticket(NamedTuple):
-    """A report, and how many rows of a table or list a ticket takes."""
+    """A report, how many rows of a table or list a ticket takes, and how many characters of a text of the trace: None
+    where all that the report has fits.
+    """
 
     document: ReportDocument
     most: int
+    width: int | None = None
+
+    def quoted(self, text: str | None) -> str:
+        """A text of the trace for a cell of a table, or nothing."""
+        return cell(text, maxsize if self.width is None else self.width)
+
+    def cuts(self, text: str) -> bool:
+        """Whether less of a text stands here than in the report."""
+        return self.width is not None and len(text) > self.width
 
 
 def said(one: Statement) -> str:
@@ -47,7 +59,7 @@ def share(one: Share) -> str:
 
 
 def cell(text: str | None, limit: int = CELL) -> str:
-    """A text of the trace for a cell of a table, or nothing."""
+    """A name or another short text for a cell of a table, or nothing."""
     return "" if not text else markdown_cell(short(text, limit))
 
 
