@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _MESSAGES = frozenset(
     {"role", "parts", "lc", "type", "request", "body", "object", "input", "messages", "contents", "items"}
-    | {"candidates", "output", "custom_id", "request_body", "modelInput", "steps", "outputs"}
+    | {"candidates", "output", "custom_id", "request_body", "modelInput", "steps", "outputs", "message_type"}
 )
 _RPC_BODIES = ("msg", "message", "payload", "data", "body", "rpc", "raw", "content", "request", "response")
 
@@ -41,6 +41,7 @@ MARKS: dict[str, frozenset[str]] = {
     "anthropic-messages": _MESSAGES,
     "gemini": _MESSAGES,
     "pydantic-ai": _MESSAGES,
+    "letta": _MESSAGES,
     "claude-code": frozenset({"type", "agentType", "messages"}),
     "codex-cli": frozenset({"payload", "instructions", "git"}),
     "copilot-cli": frozenset({"data"}),

@@ -77,3 +77,11 @@ PYDANTIC_AI = MessageList(
     RERUN="the schemas, the settings, and the times between",
     RECORDS_CALLS=True,
 )
+LETTA = MessageList(
+    NAME="letta",
+    ABOUT="Letta's messages as its server gives them: a list, a response, or one a line",
+    CARRIES="calls, arguments, results, how each call ended, approvals, thoughts",
+    LACKS="tool schemas, the agent's memory blocks, executions apart from results, the times of single calls",
+    RERUN="the schemas, the memory blocks that the prompt is made of, and the settings",
+    RECORDS_CALLS=True,
+)

@@ -49,6 +49,7 @@ SHIPPED: dict[str, str] = {
     "langgraph-db": "forensics.formats.langgraph_db",
     "langgraph-history": "forensics.formats.langgraph_history",
     "langsmith": "forensics.formats.langsmith",
+    "letta": "forensics.formats.message_lists:LETTA",
     "mcp-jsonrpc": "forensics.formats.mcp_log",
     "mini-swe-agent": "forensics.formats.mini_swe",
     "mlflow": "forensics.formats.mlflow",

@@ -274,6 +274,61 @@ def test_a_line_of_a_batch_without_an_answer_is_a_gap(tmp_path: Path) -> None:
     assert [step.kind for trace in reading.traces for step in trace.steps()].count(StepKind.ERROR) == 1
 
 
+# letta ---------------------------------------------------------------------------------------------------------------
+
+
+def letta(at: int, kind: str, **members: Any) -> dict[str, Any]:
+    return {
+        "id": f"message-{at}",
+        "date": f"2026-11-02T09:00:0{at}+00:00",
+        "message_type": f"{kind}_message",
+        **members,
+    }
+
+
+NAMED = {"name": "pay", "arguments": json.dumps(ARGUMENTS), "tool_call_id": "call_a"}
+LETTA = [
+    letta(1, "user", content="pay bob"),
+    letta(2, "reasoning", reasoning="whom?"),
+    letta(2, "tool_call", tool_call=NAMED),
+    letta(3, "tool_return", tool_call_id="call_a", status="success", tool_return="tx_12"),
+    letta(4, "assistant", content="paid tx_12"),
+]
+
+
+@pytest.mark.parametrize("held", [LETTA, LETTA[::-1], {"messages": LETTA, "usage": {}}], ids=["list", "latest", "body"])
+def test_messages_of_letta_in_either_order(tmp_path: Path, held: Any) -> None:
+    reading = read_value(tmp_path, held)
+    (trace,) = reading.traces
+    assert reading.evidence.format == "letta"
+    assert [step.kind for step in trace.steps()] == [
+        StepKind.USER,
+        StepKind.MODEL,
+        StepKind.TOOL_CALL,
+        StepKind.TOOL_RESULT,
+        StepKind.MODEL,
+    ]
+    assert [(call.tool, call.recorded_id, call.outcome) for call in trace.calls] == [
+        ("pay", "call_a", Outcome.RECORDED)
+    ]
+    assert not hiding(reading)
+
+
+def test_a_call_of_letta_that_failed_and_one_that_was_refused(tmp_path: Path) -> None:
+    failed = letta(3, "tool_return", tool_call_id="call_a", status="error", tool_return="no such account")
+    (call,) = read_value(tmp_path, [*LETTA[:3], failed]).traces[0].calls
+    assert call.outcome is Outcome.FAILED
+    asked = letta(2, "approval_request", tool_call=NAMED)
+    refusal = {"type": "approval", "tool_call_id": "call_a", "approve": False, "reason": "not today"}
+    answer = letta(3, "approval_response", approve=False, approvals=[refusal])
+    (call,) = read_value(tmp_path, [LETTA[0], asked, answer]).traces[0].calls
+    assert call.outcome is Outcome.DENIED
+
+
+def test_a_message_of_letta_of_another_type_is_a_gap(tmp_path: Path) -> None:
+    assert hiding(read_value(tmp_path, [*LETTA, letta(5, "teleport", content="x")]))
+
+
 # interactions --------------------------------------------------------------------------------------------------------
 
 PUT_IN = {"type": "user_input", "content": [{"type": "text", "text": "pay bob"}]}

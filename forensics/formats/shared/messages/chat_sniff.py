@@ -22,6 +22,7 @@ from forensics.formats.shared.fields import (
 )
 from forensics.formats.shared.messages.conversation import is_item, is_message
 from forensics.formats.shared.messages.interactions import holder_of, is_step
+from forensics.formats.shared.messages.letta_messages import is_of_letta
 from forensics.formats.shared.messages.model_messages import is_model_message
 from forensics.formats.shared.messages.vocabulary import is_of_langchain
 
@@ -141,7 +142,7 @@ def _is_one(fields: Fields) -> bool:
     """Whether an object that may be a message surely is one, though it stands alone."""
     if "role" in fields or "lc" in fields or text(fields, "type") in _ITEMS:
         return True
-    return is_of_langchain(fields) or is_model_message(fields)
+    return is_of_langchain(fields) or is_model_message(fields) or is_of_letta(fields)
 
 
 def _is_own_item(kind: str) -> bool:
@@ -212,6 +213,8 @@ def _votes(fields: Fields) -> list[str]:
         return ["gemini"]
     if is_model_message(fields):
         return ["pydantic-ai"]
+    if is_of_letta(fields):
+        return ["letta"]
     votes = []
     if (
         "role" in fields

@@ -25,6 +25,7 @@ from forensics.formats.shared.fields import (
 )
 from forensics.formats.shared.messages.answers import BODIES, Answer, join_items, read_answer, read_body
 from forensics.formats.shared.messages.interactions import holder_of
+from forensics.formats.shared.messages.letta_messages import in_order, is_of_letta
 from forensics.formats.shared.messages.model_messages import parse_messages, without_repeated
 from forensics.formats.shared.messages.vocabulary import is_of_langchain, parse_message
 
@@ -73,7 +74,7 @@ def is_message(fields: Fields) -> bool:
     kind = text(fields, "type")
     if "role" in fields or "parts" in fields or "lc" in fields or is_item(kind):
         return True
-    return kind in ("human", "ai") or is_of_langchain(fields)
+    return kind in ("human", "ai") or is_of_langchain(fields) or is_of_letta(fields)
 
 
 def is_item(kind: str) -> bool:
@@ -223,7 +224,7 @@ def _as_user(raw: Payload) -> Payload:
 
 def _messages(raw: Payload, base: str, locate: Locate, *, texts_are_the_users: bool = False) -> tuple[Message, ...]:
     found: list[Message] = []
-    for index, item in enumerate(items_of(raw)):
+    for index, item in in_order(items_of(raw)):
         pointer, place = f"{base}/{index}", locate(item)
         told = _text_item(item, pointer, known=texts_are_the_users) if is_text(item) else None
         said = parse_messages(item, pointer) if told is None else (told,)

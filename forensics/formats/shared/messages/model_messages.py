@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from forensics.formats.shared.fields import Fields, fields_of, items_in, opens_with, present, text
 from forensics.formats.shared.messages.blocks import read_parts
 from forensics.formats.shared.messages.draft import Draft
+from forensics.formats.shared.messages.letta_messages import is_of_letta, parse_letta
 from forensics.formats.shared.messages.vocabulary import in_place, message_of, parse_message
 from forensics.formats.shared.wholeness import cut_short
 
@@ -36,6 +37,8 @@ def is_model_message(fields: Fields) -> bool:
 def parse_messages(raw: Payload, pointer: str) -> tuple[Message, ...]:
     """An item of a list of messages as the messages that it is; of any other vocabulary than this it is one."""
     fields = fields_of(raw)
+    if is_of_letta(fields):
+        return parse_letta(fields, pointer)
     if not is_model_message(fields):
         return (parse_message(raw, pointer),)
     parts = items_in(fields, "parts")
