@@ -323,6 +323,11 @@ def hidden(path: Path) -> list[str]:
     return [gap.code for trace in load(path) for gap in trace.gaps if gap.hides]
 
 
+def beside_in_blocks(path: Path) -> list[bool]:
+    """Of each gap about a member of a block whether it may hide something."""
+    return [gap.hides for trace in load(path) for gap in trace.gaps if "member of a block" in gap.message]
+
+
 def called(path: Path) -> list[str]:
     return [call.tool for trace in load(path) for call in trace.calls]
 
@@ -722,6 +727,36 @@ def test_calls_in_a_member_of_another_name_are_a_gap(
     path.write_text(json.dumps(told), "utf-8")
     (trace,) = load(path)
     assert any("in a member that is not read" in gap.message for gap in trace.gaps) is hides
+
+
+@pytest.mark.parametrize("where", ["content", "parts"])
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"text": "hm", "tool_calls": [{"name": "book", "args": {}}]},
+        {"type": "text", "text": "hm", "more": {"name": "book", "arguments": {}}},
+        {"type": "thinking", "thinking": "hm", "tool_calls": [{"name": "book", "args": {}}]},
+        {"type": "image", "source": {}, "calls": [{"name": "book", "args": {}}]},
+        {"type": "odd", "inner": [{"name": "book", "args": {}}]},
+        {"some_call": {"name": "book", "args": {}}},
+        {"functionCall": {"name": "look", "args": {}}, "functionCalls": [{"name": "book", "args": {}}]},
+    ],
+)
+def test_what_looks_like_a_call_in_a_member_of_a_block_is_a_gap(
+    where: str, block: dict[str, Any], tmp_path: Path
+) -> None:
+    said = [{"role": "user", "content": "go"}, {"role": "model", where: [block]}]
+    assert beside_in_blocks(write(tmp_path, said)) == [True]
+
+
+@pytest.mark.parametrize("member", ["input", "args"])
+def test_arguments_that_look_like_a_call_are_those_of_their_own(member: str, tmp_path: Path) -> None:
+    asks = {"type": "tool_use", "id": "c1", "name": "proxy", member: {"name": "book", "arguments": {"seat": 4}}}
+    gives = {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "ok"}]}
+    turns = [("user", "go"), ("assistant", [asks]), ("user", [gives])]
+    path = write(tmp_path, [{"role": role, "content": content} for role, content in turns])
+    assert called(path) == ["proxy"]
+    assert beside_in_blocks(path) == []
 
 
 def test_a_member_that_repeats_the_calls_of_its_message_is_no_gap(tmp_path: Path) -> None:

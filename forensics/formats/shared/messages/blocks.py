@@ -28,6 +28,7 @@ from forensics.formats.shared.fields import (
     present,
     spelled,
     text,
+    unread_calls,
 )
 from forensics.formats.shared.messages.draft import Draft, part_of
 from forensics.formats.shared.messages.library_parts import (
@@ -275,12 +276,13 @@ def _read_block(draft: Draft, raw: Payload, pointer: str) -> None:
         _compaction(draft, fields, pointer)
     elif kind in _MEDIA:
         draft.shows(raw)
-    elif read_item(draft, fields, pointer, kind) or _read_named_part(draft, fields, pointer):
-        return
-    else:
+    elif not read_item(draft, fields, pointer, kind) and not _read_named_part(draft, fields, pointer):
         draft.texts.append(draft.keep(raw))
         if looks_like_a_call({name: held for name, held in fields.items() if held != _NULL}):
             draft.doubt(f"a block of a kind that is not known ({one_line(kind, 40)}) looks like a call", pointer)
+            return
+    for name in () if fields.keys() <= _READ_OF_A_BLOCK else unread_calls(fields, _READ_OF_A_BLOCK):
+        draft.doubt(f"what looks like a call in a member of a block that is not read ({one_line(name, 40)})", pointer)
 
 
 def _read_named_part(draft: Draft, fields: Fields, pointer: str) -> bool:
@@ -377,6 +379,17 @@ _PARTS: dict[str, _Member] = {
     "fileData": _gemini_media, "file_data": _gemini_media,
     "text": _gemini_text,
 }  # fmt: skip
+
+_READ_OF_A_BLOCK = frozenset(_PARTS) | frozenset(
+    {"action", "args", "arguments", "code", "content", "custom", "error", "function", "input", "operation", "output"}
+    | {"outputs", "parameters", "queries", "rawInput", "response", "result", "results", "summary", "thinking"}
+    | {"id", "is_error", "name", "signature", "text", "toolInvocation", "tool_kwargs", "tool_use_id", "tools", "type"}
+    | {"value"}
+    | {"audio", "cache_control", "citations", "file", "image_url", "input_audio", "source"}
+)
+"""The members of blocks that a reader of some kind of block reads, and those that are known to hold no calls: pictures,
+sounds, files, where a text is from.
+"""
 
 
 def read_tool_calls(draft: Draft, fields: Fields) -> None:
