@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.analysis.run import TraceAnalysis, analyse
+from forensics.core.meant import meant
 from forensics.core.sanitise import one_line
 from forensics.rules.conditions import glob
 
@@ -70,6 +71,10 @@ class PolicyEffects:
     def still_refused(self) -> tuple[str, ...]:
         """Each trace that the whole policy does not clear, and by what."""
         return tuple(_refused(analysis) for analysis in self._whole if not analysis.verdict.cleared)
+
+    def meant(self, name: str) -> str:
+        """Of an entry that no trace uses, the tool of a trace that was most likely meant: "" where none is like it."""
+        return meant(name, dict.fromkeys(tool.name for analysis in self._whole for tool in analysis.tools), listed=0)
 
     def calls_tool(self, name: str) -> bool:
         """Whether a trace names this tool."""

@@ -443,12 +443,13 @@ class FormatsDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PolicyEntryRow(Document, frozen=True):
-    """One entry of a policy file as it was checked: `state` is in force, expired or unused; of its `changes`, what
-    stands before the arrow would be without this entry alone.
+    """One entry of a policy file as it was checked: `state` is in force, expired or unused, and `hint` then names the
+    tool that was most likely meant; of its `changes`, what stands before the arrow would be without this entry alone.
     """
 
     what: str
     state: str
+    hint: str = ""
     because: str = ""
     by: str = ""
     expires: str | None = None

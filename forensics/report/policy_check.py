@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from forensics.analysis.policy_effects import Changes, PolicyEffects
     from forensics.core.policy import Policy, ToolEntry, TrustEntry
 
+UNUSED = "unused"
 _Entry = TypeVar("_Entry", "TrustEntry", "ToolEntry")
 
 
@@ -48,7 +49,12 @@ def _tool_rows(whole: Policy, as_of: datetime.date, effects: PolicyEffects | Non
     for entry, over, changes in _effective(whole.tools, as_of, of_tool):
         row = _row(_tool_title(entry), over=over, expires=entry.expires, changes=changes)
         because, by = spell_surrogates(entry.because), spell_surrogates(entry.by)
-        yield msgspec.structs.replace(row, because=because, by=by, line=entry.line)
+        hint = _hint(entry.tool, row.state, effects)
+        yield msgspec.structs.replace(row, because=because, by=by, line=entry.line, hint=hint)
+
+
+def _hint(tool: str, state: str, effects: PolicyEffects | None) -> str:
+    return "" if effects is None or state != UNUSED else spell_surrogates(effects.meant(tool))
 
 
 def _effective(
@@ -65,11 +71,12 @@ def _effective(
 def _execute_rows(policy: Policy, effects: PolicyEffects | None) -> Iterator[PolicyEntryRow]:
     for tool in policy.execute:
         unused = effects is not None and not effects.calls_tool(tool)
-        yield PolicyEntryRow(what=f"execute {spell_surrogates(tool)}", state="unused" if unused else "in force")
+        state = UNUSED if unused else "in force"
+        yield PolicyEntryRow(what=f"execute {spell_surrogates(tool)}", state=state, hint=_hint(tool, state, effects))
 
 
 def _row(what: str, *, over: bool, expires: datetime.date | None, changes: Changes | None) -> PolicyEntryRow:
-    state = "expired" if over else "unused" if changes is not None and not changes.used else "in force"
+    state = "expired" if over else UNUSED if changes is not None and not changes.used else "in force"
     return PolicyEntryRow(
         what=what,
         state=state,

@@ -46,6 +46,8 @@ def policy_check(page: Page, document: PolicyCheckDocument) -> None:
             first="  ",
             rest="    ",
         )
+        if row.hint:
+            page.field("hint", row.hint, indent=4, column=13)
         if row.because:
             page.field("because", short(row.because, 300), indent=4, column=13)
         if row.by:

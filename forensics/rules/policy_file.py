@@ -10,6 +10,7 @@ import msgspec
 
 from forensics.core.classes import Effect, Scope, Stability
 from forensics.core.expected import expected
+from forensics.core.meant import meant
 from forensics.core.policy import BasePolicy, Policy, ToolEntry, TrustEntry
 from forensics.rules.model import PolicyFile, ToolFile, TrustFile, convert
 from forensics.rules.policy_faults import policy_faults
@@ -19,6 +20,8 @@ from forensics.rules.yaml_strict import StrictYaml, load_strict, rule_error
 if TYPE_CHECKING:
     import datetime
     from collections.abc import Iterable
+
+    from forensics.rules.yaml_strict import Position
 
 SHIPPED = tuple(base.value for base in BasePolicy)
 MAX_CHAIN = 16
@@ -126,13 +129,28 @@ def _read(wanted: str | Path, folder: Path, at: str) -> tuple[_Layer, Path, Path
         data = path.read_bytes()
     except OSError as error:
         raise rule_error([f"{at}: {wanted}: {error.strerror or 'not readable'}"]) from None
-    return _layer(PolicyText(path.name, data, None)), path.parent, path.resolve()
+    return _layer(PolicyText(path.name, data, None), path.parent), path.parent, path.resolve()
 
 
-def _layer(text: PolicyText) -> _Layer:
+def _layer(text: PolicyText, folder: Path | None = None) -> _Layer:
+    """A file as it is read; of one that stands in a folder also what it extends must be there."""
     document = load_strict(text.data, text.name)
-    file = convert(document, PolicyFile, text.name, policy_faults(document))
-    return _Layer(file, document, text)
+    faults = policy_faults(document) + ([] if folder is None else _without_base(document, folder))
+    return _Layer(convert(document, PolicyFile, text.name, faults), document, text)
+
+
+def _without_base(document: StrictYaml, folder: Path) -> list[tuple[Position, str]]:
+    """That what a file extends is not there: a fault beside its others, so that its author sees all of them at once."""
+    wanted = document.value.get("extends") if isinstance(document.value, dict) else None
+    if not isinstance(wanted, str) or wanted in SHIPPED:
+        return []
+    try:
+        (folder / wanted).stat()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "not readable"
+        near = meant(wanted, SHIPPED, listed=0)
+        return [(document.position(("extends",)), f"{wanted}: {why}{f'; {near}' if near else ''}")]
+    return []
 
 
 def _trust_title(trust: TrustFile) -> str:

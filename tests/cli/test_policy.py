@@ -215,3 +215,15 @@ def test_an_empty_reason_is_named_where_it_stands(tmp_path: Path) -> None:
     path = policy(tmp_path, "tools:\n" + entry("a").replace('"known"', '""'))
     told_of = CliRunner().invoke(program, ["policy", "check", str(path)]).stderr
     assert "policy.yaml:8:14: because is empty" in told_of
+
+
+def test_an_unused_entry_says_which_tool_was_meant(samples: Path, tmp_path: Path) -> None:
+    path = policy(tmp_path, "execute: [querymetrics]\ntools:\n" + entry("query_metric") + entry("unlike-any"))
+    rows = check(path, samples / "pager.db")
+    assert [(row["state"], row.get("hint")) for row in rows] == [
+        ("unused", "did you mean query_metrics?"),
+        ("unused", None),
+        ("unused", "did you mean query_metrics?"),
+    ]
+    told = CliRunner().invoke(program, ["policy", "check", str(path), str(samples / "pager.db")]).stdout
+    assert "hint     did you mean query_metrics?" in told

@@ -188,3 +188,19 @@ def test_an_entry_that_could_never_speak_is_a_fault(tmp_path: Path, entry: str, 
 def test_entries_of_another_kind_are_faults_of_their_own(tmp_path: Path, entry: str) -> None:
     with pytest.raises(RuleError, match=r"^policy.yaml:3:\d+: "):
         load_policy(write(tmp_path, HEAD + entry + "\n"), TODAY)
+
+
+def test_what_it_extends_and_what_is_wrong_in_it_are_named_at_once(tmp_path: Path) -> None:
+    path = write(tmp_path, HEAD + "extends: strickt\n" + ENTRY.replace("stable", "stabel"))
+    with pytest.raises(RuleError) as raised:
+        load_policy(path, TODAY)
+    first, second = raised.value.faults
+    assert first == "policy.yaml:3:10: strickt: No such file or directory; did you mean strict?"
+    assert second.startswith("policy.yaml:9:13: /tools/0/result: 'stabel' is not one of")
+
+
+@pytest.mark.parametrize("extends", ["3", "[strict]", "null", '"a\\0b"'])
+def test_an_odd_name_of_what_it_extends_is_a_fault_or_nothing(extends: str, tmp_path: Path) -> None:
+    path = write(tmp_path, HEAD + f"extends: {extends}\nexecute: 7\n")
+    with pytest.raises(RuleError, match=r"^policy.yaml:[34]:"):
+        load_policy(path, TODAY)
