@@ -26,20 +26,22 @@ RERUN = "the system prompt and the schemas, the files that its tools read, and w
 RECORDS_CALLS = True
 SPANS_ARE_COMPLETE = False
 
+_NOTED = frozenset({"systemPayload", "toolCallResult"})
+
 
 def sniff(look: Look) -> int:
-    """97 for a record with a message in parts or with the payload of a system record: Claude Code's have neither."""
+    """97 for a record with the payload of a system record or of a result, or where every message is in parts: Claude
+    Code's have neither, and one of its sessions may hold a message of somebody else.
+    """
     shown = [look.document] if look.document is not None else look.lines
-    return 97 if any(map(_is_record, shown)) else 0
+    records = [one for one in shown if text(one, "type") in TYPES and "uuid" in one and "sessionId" in one]
+    messages = [one for one in records if one.get("message") is not None]
+    noted = any(_NOTED & one.keys() for one in records if one.get("message") is None)
+    return 97 if noted or (messages and all(map(_is_in_parts, messages))) else 0
 
 
-def _is_record(fields: Fields) -> bool:
-    if text(fields, "type") not in TYPES or "uuid" not in fields or "sessionId" not in fields:
-        return False
-    message = fields.get("message")
-    if message is None:
-        return "systemPayload" in fields or "toolCallResult" in fields
-    return not is_text(message) and "parts" in object_in(fields, "message")
+def _is_in_parts(record: Fields) -> bool:
+    return not is_text(record["message"]) and "parts" in object_in(record, "message")
 
 
 def read(source: Source, build: EvidenceBuilder) -> None:

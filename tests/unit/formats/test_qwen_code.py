@@ -184,3 +184,10 @@ def test_what_the_harness_keeps_is_no_gap(tmp_path: Path) -> None:
 @pytest.mark.parametrize("records", [[GO], [GO, says("model", {"text": "done"})], [GO, asks()]])
 def test_a_session_that_holds_messages_alone_is_one(records: list[Fields], tmp_path: Path) -> None:
     assert read(tmp_path, *chained(*records)).evidence.format == "qwen-code"
+
+
+def test_one_message_in_parts_makes_no_session_of_claude_code_one_of_these(tmp_path: Path) -> None:
+    said = {"type": "user", "message": {"role": "user", "content": "go"}}
+    reading = read(tmp_path, *chained(said, says("model", {"text": "done"})))
+    assert reading.evidence.format == "claude-code"
+    assert any(gap.hides for gap in reading.gaps)
