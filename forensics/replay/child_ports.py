@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from forensics.replay import frames
+from forensics.replay.cell.raised_at import raised_at
 from forensics.replay.leftovers import wait_for_threads
 from forensics.replay.plain import NotPlainError, plain, text
 from forensics.replay.ports import AskedCall, ModelAnswer, ReplayStopped, ToolFailure
@@ -276,7 +277,7 @@ def run_function(wire: Wire, agent: Agent, start: frames.Start) -> None:
     except ReplayStopped as stopped:
         line.tell(frames.Broke("ReplayStopped", str(stopped)))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the agent raises is how it ended
-        line.tell(frames.Broke(type(error).__name__, str(error)))
+        line.tell(frames.Broke(type(error).__name__, str(error), raised_at(error, start.folders)))
 
 
 def agent_of(start: frames.Start) -> Agent:

@@ -74,11 +74,14 @@ class Finished(msgspec.Struct, tag="finished", frozen=True):
     output: Any
 
 
-class Broke(msgspec.Struct, tag="broke", frozen=True):
-    """The agent has raised: the name of the exception's class, and what it said."""
+class Broke(msgspec.Struct, tag="broke", frozen=True, omit_defaults=True):
+    """The agent has raised: the name of the exception's class, what it said, and where in the user's own code it was
+    raised last ("": nowhere there).
+    """
 
     raised: str
     said: str
+    at: str = ""
 
 
 FromChild: TypeAlias = CallTool | AskModel | Mint | NextInput | Guard | Ran | Finished | Broke
@@ -126,7 +129,7 @@ FromParent: TypeAlias = Given | Answered | Run | Stop
 
 class Start(msgspec.Struct, frozen=True):
     """What the child begins with: its agent (`module:function`), or the blueprint that it runs; the input, and what the
-    plan changes of an agent's own prompt and settings.
+    plan changes of an agent's own prompt and settings. `folders` are those of the user's code.
     """
 
     agent: str | None
@@ -134,6 +137,7 @@ class Start(msgspec.Struct, frozen=True):
     input: Any
     prompt: str | None = None
     settings: dict[str, Any] = {}
+    folders: tuple[str, ...] = ()
 
 
 # The fast way; and one for what UTF-8 can't hold, which JSON escapes (lone surrogates out of a trace).

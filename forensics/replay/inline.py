@@ -45,6 +45,7 @@ def here(agent: Agent | None = None) -> Runner:
         sent = frames.decode_start(frames.encode(start))
         run_function(DirectWire(talk), agent or agent_of(sent), sent)
         why = ("the agent ran in the process that holds the record",)
-        return Ended(output=talk.output, broke=talk.broke, isolation=Isolation(level=Level.NONE, missing=why))
+        none = Isolation(level=Level.NONE, missing=why)
+        return Ended(output=talk.output, broke=talk.broke, broke_at=talk.broke_at, isolation=none)
 
     return run

@@ -55,7 +55,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
 
 class Rerun(msgspec.Struct, frozen=True, kw_only=True):
     """What happened in a rerun. `stopped` says why it ended before its agent did, `broke` how the agent's own code
-    failed; `reading` is the rerun told as a trace, `lacks` what the blueprint does without.
+    failed, and `broke_at` where; `reading` is the rerun told as a trace, `lacks` what the blueprint does without.
     """
 
     clearance: Clearance
@@ -64,6 +64,7 @@ class Rerun(msgspec.Struct, frozen=True, kw_only=True):
     log: tuple[Entry, ...]
     stopped: Stopped | None
     broke: str | None
+    broke_at: str
     output: Any
     reading: Reading
     isolation: Isolation
@@ -158,7 +159,7 @@ def _prepare(world: World, script: Script, plan: Plan, forks_at: int) -> _Prepar
         inputs = [one.value for turn in script.turns for one in turn.shown if one.kind is StepKind.USER]
         wanted = plan.modifications
         ready = frames.Start(
-            plan.agent.target, None, inputs[0] if inputs else None, wanted.prompt, dict(wanted.settings)
+            plan.agent.target, None, inputs[0] if inputs else None, wanted.prompt, dict(wanted.settings), plan.paths
         )
         lane = script.turns[0].lane if script.turns else ""
         setting = _setting(world, plan, later=tuple(inputs[1:]), lane=lane, fork_turn=forks_at)
@@ -224,6 +225,7 @@ def _told(clearance: Clearance, world: World, session: Session, ended: Ended, al
         log=tuple(session.log),
         stopped=session.stopped,
         broke=ended.broke,
+        broke_at=ended.broke_at,
         output=output,
         reading=retold(recorded, along.script, session.log, output, rerun_id),
         isolation=ended.isolation,

@@ -27,10 +27,11 @@ _CODES = {"out_of_time": "replay_timeout", "tripped": "effect_captured"}
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """How an agent ended: what it returned, or how its own code failed (`broke`)."""
+    """How an agent ended: what it returned, or how its own code failed (`broke`) and where (`broke_at`)."""
 
     output: Any = None
     broke: str | None = None
+    broke_at: str = ""
     isolation: Isolation
     ending: Ending | None = None
 
@@ -44,6 +45,7 @@ class Talk:
     def __init__(self, session: Session) -> None:
         self.output: Any = None
         self.broke: str | None = None
+        self.broke_at = ""
         self.over = False
         self._session = session
 
@@ -72,7 +74,7 @@ class Talk:
                 self._session.course.stop(ran_on(said.said))
                 return
             self._session.finish(blocked=said.raised == GuardrailBlocked.__name__)
-            self.broke = f"{said.raised}: {said.said}"
+            self.broke, self.broke_at = f"{said.raised}: {said.said}", said.at
 
 
 def in_cell(session: Session, start: frames.Start, plan: Plan) -> Ended:
@@ -91,7 +93,7 @@ def in_cell(session: Session, start: frames.Start, plan: Plan) -> Ended:
     isolation = cell.isolation()
     if not talk.over and session.stopped is None:
         session.course.stop(_cut_off(ending, isolation))
-    return Ended(output=talk.output, broke=talk.broke, isolation=isolation, ending=ending)
+    return Ended(output=talk.output, broke=talk.broke, broke_at=talk.broke_at, isolation=isolation, ending=ending)
 
 
 def check_code(plan: Plan) -> None:

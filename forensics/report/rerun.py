@@ -32,6 +32,7 @@ from forensics.report.rerun_documents import (
     NearestRow,
     OutputRow,
     PlanRow,
+    PrintedRow,
     RerunCallRow,
     RerunDocument,
     StopRow,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
 _ALL = ("all",)
 _WORDS = 300
+_PRINTED = 4_000  # characters of each of the agent's outputs
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -103,6 +105,8 @@ def rerun_document(judged: Judged, outcome: Outcome | None, refusal: Refusal | N
         verdict=_verdict(judged, refusal),
         stopped=None if done is None or done.stopped is None else _stopped(done.stopped),
         agent_error=None if done is None or done.broke is None else _words(done.broke),
+        agent_error_at=None if done is None or not done.broke_at else _words(done.broke_at),
+        printed=_printed(done),
         isolation=_isolation(done),
         calls=[] if done is None else [_call(one, trace) for one in done.calls],
         model_calls=[] if done is None else [_turn(one) for one in done.turns],
@@ -167,6 +171,13 @@ def _modifications(plan: Plan) -> dict[str, Any]:
 
 
 # what happened -------------------------------------------------------------------------------------------------------
+
+
+def _printed(done: Rerun | None) -> PrintedRow:
+    ending = None if done is None else done.ending
+    texts = ("", "") if ending is None else (ending.stdout, ending.stderr)
+    stdout, stderr = (spell_surrogates(text[:_PRINTED]) for text in texts)
+    return PrintedRow(stdout, stderr, any(len(text) > _PRINTED for text in texts))
 
 
 def _stopped(stopped: Stopped) -> StopRow:

@@ -189,10 +189,21 @@ class SixQuestions(msgspec.Struct, frozen=True, kw_only=True):
     fix_kept: QuestionRow
 
 
+class PrintedRow(msgspec.Struct, frozen=True):
+    """What the agent wrote to its standard output and its standard error, which nothing of the rerun reads: the
+    beginning of each, and whether there was `more`.
+    """
+
+    stdout: str
+    stderr: str
+    more: bool
+
+
 class RerunDocument(msgspec.Struct, frozen=True, kw_only=True):
     """A rerun, or its refusal: then `calls` and `model_calls` are empty, `verdict.reasons` says why, and `inspection`
     is the static inspection of the trace. `reproduction` says that every word and result came from the record and
     nothing was changed; `compared` are the kinds of events that were compared with the recorded run.
+    `agent_error_at` is the file and line in the user's own code at which the agent raised.
     """
 
     schema: str
@@ -207,6 +218,8 @@ class RerunDocument(msgspec.Struct, frozen=True, kw_only=True):
     verdict: VerdictRow
     stopped: StopRow | None
     agent_error: str | None
+    agent_error_at: str | None
+    printed: PrintedRow
     isolation: IsolationRow
     calls: list[RerunCallRow]
     model_calls: list[ModelCallRow]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _ROWS, _ROWS_VERBOSE = 40, 1_000
 _COLUMN = 14
+_SAID = 300  # characters of what the agent printed
 _STOOD_IN = frozenset({"overridden", "normalised"})
 _ABSENT = "absent"
 _STYLES = {"diverged": "refused", "not_comparable": "unknown"}
@@ -102,6 +103,8 @@ def _result(page: Page, document: RerunDocument) -> None:
     else:
         words = result.replace("_", " ").upper()
         page.line(Span(words, _STYLES.get(result, "cleared")), f" {_RESULTS[result]}{_with_stand_ins(document)}")
+    if document.agent_error_at is not None:
+        page.field("at", short(document.agent_error_at, 200))
     agent = document.plan.agent or "the blueprint rebuilt from the trace"
     page.field("rerun", f"{document.mode}, {name(agent, 80)}, policy {name(document.policy.name)}")
     first_warning(page, document.policy)
@@ -111,6 +114,9 @@ def _result(page: Page, document: RerunDocument) -> None:
     page.field("output", "recorded ", Span(value(document.output.original, 200), "quote"))
     page.field("", "rerun    ", Span(value(document.output.new, 200), "quote"))
     page.field("isolation", _isolation(document))
+    for label, text in (("printed", document.printed.stdout), ("on stderr", document.printed.stderr)):
+        if text.strip():
+            page.field(label, Span(value(text.strip(), _SAID), "quote"))
     if not document.reproduction:
         page.field("note", f"this is not a reproduction: {_not_of_the_record(document)}")
 

@@ -68,7 +68,7 @@ def reproduces(agent: Agent, prepared: Prepared) -> Iterator[AgentBreach]:
     elif done.stopped is not None:
         yield AgentBreach("reproduces", done.stopped.message)
     elif done.broke is not None:
-        yield AgentBreach("reproduces", f"it raised {done.broke}")
+        yield AgentBreach("reproduces", f"it raised {done.broke}{f' ({done.broke_at})' if done.broke_at else ''}")
     elif compared.result in {Result.DIVERGED, Result.NOT_COMPARABLE}:
         first = compared.first
         where = "" if first is None else f" at step {first.index}: {first.what}"

@@ -358,6 +358,60 @@ def test_a_call_that_the_agent_did_not_make_is_said_to_be_that(code: Path) -> No
     assert "2 recorded answers of the model (steps 8, 11) were never asked for" in text
 
 
+HELPER = "import json\n\n\ndef parsed(text):\n    return json.loads(text)\n"
+FAILING = """\
+from tools import helper
+
+def run(ports):
+    ports.model.ask()
+    return helper.parsed("no json")
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "raised", "at"),
+    [
+        (FAILING, "JSONDecodeError: Expecting value", "tools/helper.py:5 in parsed"),
+        ("def run(ports):\n    return 1 / ports.input\n", "TypeError: ", "mine.py:2 in run"),
+        ("class Agent:\n    def run(self):\n        pass\nrun = Agent().run\n", "TypeError: ", None),
+        ("import nosuchmodule\ndef run(ports):\n    pass\n", "ModuleNotFoundError: ", "mine.py:1"),
+        ("def run(ports):\n    return eval('1 +')\n", "SyntaxError: ", "mine.py:2 in run"),
+        ("def run(ports):\n    pass\n)\n", "SyntaxError: ", "mine.py:3"),
+    ],
+)
+def test_an_agent_that_raises_is_told_with_the_place_in_its_own_code(
+    code: Path, source: str, raised: str, at: str | None
+) -> None:
+    (code / "tools").mkdir()
+    (code / "tools" / "__init__.py").write_text("", encoding="utf-8")
+    (code / "tools" / "helper.py").write_text(HELPER, encoding="utf-8")
+    (code / "mine.py").write_text(source, encoding="utf-8")
+    ended, document = in_cell(code, "--agent", "mine:run")
+    assert (ended, document["agent_error_at"]) == (1, at)
+    assert document["agent_error"].startswith(raised)
+    text = printed(code, "--agent", "mine:run")
+    assert f"FAILED the agent raised {raised}" in text
+    assert (f" at {at} rerun recorded, mine:run" in text) is (at is not None)
+
+
+def test_what_an_agent_prints_is_told_and_changes_nothing(code: Path) -> None:
+    quiet = TOOLS.replace("    page = None\n", "    import sys\n    page = None\n")
+    (code / "mine.py").write_text(quiet, encoding="utf-8")
+    _, before = in_cell(code, "--agent", "mine:agent")
+    told = "    print('paging\\x1b[2J now')\n    sys.stderr.write('careful' + '!' * 5_000)\n    page = None\n"
+    (code / "mine.py").write_text(quiet.replace("    page = None\n", told), encoding="utf-8")
+    _, document = in_cell(code, "--agent", "mine:agent")
+    assert before["printed"] == {"stdout": "", "stderr": "", "more": False}
+    assert document["printed"]["stdout"] == "paging\x1b[2J now\n"
+    assert document["printed"]["stderr"].startswith("careful!!!")
+    assert (len(document["printed"]["stderr"]), document["printed"]["more"]) == (4_000, True)
+    assert document["output"] == before["output"]
+    text = printed(code, "--agent", "mine:agent")
+    assert "printed paging" in text
+    assert "on stderr careful!!!" in text
+    assert "\x1b[2J now" not in text
+
+
 def test_an_act_that_was_denied_is_told_as_a_call(code: Path) -> None:
     dials = "import socket\ndef dials(service, severity):\n    socket.create_connection(('10.1.1.1', 80))\n"
     (code / "mine.py").write_text(dials, encoding="utf-8")

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
+def is_installed(path: str) -> bool:
+    """Whether a path leads into a folder of installed packages."""
+    return not _INSTALLED.isdisjoint(path.split(os.sep))
+
+
 class _FromSource(SourceFileLoader):
     """A loader of sources that looks at no compiled code."""
 
@@ -54,7 +59,7 @@ def load_from_source(folders: Sequence[str]) -> None:
 
     def hook(folder: str) -> FileFinder:
         place = os.path.join(os.path.abspath(folder), "")
-        if not place.startswith(mine) or not _INSTALLED.isdisjoint(place.split(os.sep)):
+        if not place.startswith(mine) or is_installed(place):
             raise ImportError("not a folder of the user's", path=folder)
         return finder(folder, _FromSource)
 
