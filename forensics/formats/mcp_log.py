@@ -46,6 +46,14 @@ _CODE = re.compile(rb"-?\d{1,9}")
 _JSON = re.compile(rb"\s*(?:\{|\[\s*[{\[])")  # `[info]` begins a line of text
 _SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 _DENIED = re.compile(r"\b(?:(?:reject|deni|declin)ed by (?:the )?user|user (?:reject|deni|declin)ed)\b", re.IGNORECASE)
+_UNREAD = "a message that may be a call: no method or no id of it can be read"
+_OTHER_RESULTS = frozenset(
+    {
+        "tools", "resources", "resourceTemplates", "prompts", "messages", "contents", "completion", "serverInfo",
+        "capabilities", "roots", "role", "action",
+    }
+)  # fmt: skip
+"""Members of which one stands in a result that is no tool's."""
 _LISTS = ("messages", "history", "log", "entries")
 
 
@@ -172,6 +180,8 @@ class _Log:
             at = Spot(spot.place, spot.pointer + rpc.pointer, rpc.envelope.at)
             self._message(rpc, at, rpc.sender or sender)
         if not found:
+            if b"tools/call" in bytes(raw):
+                self._builder().gap("evidence_gap", "a record that is no message holds what looks like a call", spot)
             self._step(StepKind.OTHER, spot, "record")
 
     def _builder(self) -> TraceBuilder:
@@ -200,7 +210,7 @@ class _Log:
 
     def _message(self, rpc: Rpc, spot: Spot, sender: str) -> None:
         one = self._connection(rpc)
-        if rpc.is_answer:
+        if rpc.is_answer and "method" not in rpc.fields:
             self._answer(one, rpc, spot, sender)
         elif rpc.method == "tools/call" and rpc.id:
             self._call(one, rpc, spot)
@@ -223,7 +233,11 @@ class _Log:
         one.waiting.setdefault((CLIENT, rpc.id), []).append(_Request(rpc.method, row, ran))
 
     def _other(self, one: _Connection, rpc: Rpc, spot: Spot, sender: str) -> None:
-        """A request of another method, or a notification: a step, so that nothing is lost."""
+        """A request of another method, or a notification: a step, so that nothing is lost. A call without an id may
+        have run, and so may what has no method that can be read.
+        """
+        if rpc.method == "tools/call" or not rpc.method:
+            self._builder().gap("evidence_gap", _UNREAD, spot)
         if rpc.id:
             one.waiting.setdefault((sender or CLIENT, rpc.id), []).append(_Request(rpc.method))
         elif rpc.method == "notifications/cancelled":
@@ -287,6 +301,9 @@ class _Log:
             self._builder().show(one.lane, _name(rpc.id) or None, "", result, spot)
             return
         error = present(rpc.fields, "error")
+        if rpc.id and (error is not None or (said and _OTHER_RESULTS.isdisjoint(said))):
+            message = f"an answer to a request that is not in the log ({_name(rpc.id)})"
+            self._builder().gap("evidence_gap", message, spot)
         kind = StepKind.OTHER if error is None else StepKind.ERROR
         self._step(kind, spot, "answer", error)
 

@@ -12,11 +12,21 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.jsonvalue import raw, text_of
-from forensics.core.messages import Message, Part
+from forensics.core.messages import Doubt, Message, Part
 from forensics.core.trace import StepKind
 from forensics.formats.shared.document import note_cut, open_document
 from forensics.formats.shared.exit_status import tell_end
-from forensics.formats.shared.fields import Fields, fields_of, items_in, items_of, object_in, opens_with, present, text
+from forensics.formats.shared.fields import (
+    Fields,
+    fields_of,
+    is_text,
+    items_in,
+    items_of,
+    object_in,
+    opens_with,
+    present,
+    text,
+)
 from forensics.formats.shared.messages.telling import Doubts, Finder, taint, tell
 from forensics.formats.shared.messages.vocabulary import parse_message
 
@@ -42,6 +52,7 @@ _COMMAND = re.compile(r"```(?:mswea_bash_command|bash|sh)[ \t]*\n(.*?)\n```", re
 _OBSERVED = ("<returncode>", "<output>", "<output ", "<exception>")
 _SUBMITS = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "MINI_SWE_AGENT_FINAL_OUTPUT")
 _LATE = "timed out"
+_NO_WORDS = "a turn that says something else than words, in which a command may stand"
 _NOTHING = msgspec.Raw(b"null")
 
 
@@ -120,6 +131,8 @@ class _Run:
             return message
         if message.says_model:
             commands = _commands(message, fields)
+            if not commands and message.text is not None and not is_text(message.text):
+                message = msgspec.structs.replace(message, doubts=(*message.doubts, Doubt(_NO_WORDS)))
             self.submits = any(mark in command for command in commands for mark in _SUBMITS)
             calls = tuple(Part(TOOL, None, raw({"command": command}), "/content") for command in commands)
             return msgspec.structs.replace(message, calls=calls)

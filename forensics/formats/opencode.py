@@ -123,6 +123,8 @@ def _message(fields: Fields, spot: Spot, tainted: str | None, sessions: Sessions
     if not info:
         return
     sessions.message(info, spot.down("/info"), tainted)
+    if "parts" in fields and not opens_with(fields["parts"], b"["):
+        sessions.build.gap("evidence_gap", "a message whose parts are no list", spot.down("/parts"))
     for at, part in enumerate(items_in(fields, "parts")):
         told = {"sessionID": info["sessionID"], "messageID": info["id"]} if info.keys() >= _STORED else {}
         sessions.part({**told, **fields_of(part)}, spot.down(f"/parts/{at}"), tainted)

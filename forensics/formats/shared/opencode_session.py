@@ -85,6 +85,8 @@ class Sessions:
         held = self._held(text(fields, "sessionID"), text(fields, "messageID"), spot)
         key = text(fields, "id") or f"#{len(held.parts)}"
         known = held.parts.get(key)
+        if known is not None and text(known.fields, "callID", "type") != text(fields, "callID", "type"):
+            self.build.gap("evidence_gap", "two parts of one id, which tell of two things", spot)
         held.parts[key] = _Part(fields, spot, tainted or (None if known is None else known.tainted))
 
     def _held(self, session: str, name: str, spot: Spot) -> _Message:
