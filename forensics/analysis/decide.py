@@ -48,7 +48,8 @@ def decide(case: Case, policy: Policy, digests: tuple[str, ...] = ()) -> Verdict
 def _inject_reasons(case: Case) -> Iterator[Reason]:
     calls = case.trace.calls
     ended = (call.row for call in calls.that_ended(*_NOT_INJECTABLE))
-    for row in sorted({*calls.rare("blocks"), *ended}):
+    untold = (row for row, step in enumerate(calls.column("result_step")) if step < 0)
+    for row in sorted({*calls.rare("blocks"), *ended, *untold}):
         yield from not_injectable(case.trace, calls[row])
     yield from _gap_reasons(case)
     yield from _own_value_reasons(case)
@@ -66,6 +67,8 @@ def not_injectable(trace: Trace, call: Call) -> Iterator[Reason]:
     if call.outcome is Outcome.ABSENT:
         why = (call.absence or Absence.NOT_CAPTURED).value
         yield _reason(trace, call, "result_missing", f"the result of {tool} is not in the evidence ({why})")
+    elif call.outcome in _INJECTABLE and call.result is None:
+        yield _reason(trace, call, "result_missing", f"the evidence says how {tool} ended, and not what it returned")
     elif call.outcome not in _INJECTABLE and call.result is None:
         message = f"{tool} may have taken effect, and what the agent was given is not recorded"
         yield _reason(trace, call, "unknown_outcome", message)
