@@ -7,6 +7,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forensics.core.build import Spot
+from forensics.core.jsonvalue import canonical, value_of
+from forensics.core.sanitise import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from forensics.formats.shared.document import Document
     from forensics.formats.shared.fields import Fields
 
+_SAID_ONCE = frozenset({"input", "inputs", "output", "outputs", "error", "exception", "statusMessage"})
+"""Members that a later part may fill in, and not change: what was given, and what came of it."""
 _EMPTY = (b"null", b"{}", b"[]", b'""')
 Identified = tuple[str, "Fields", str]
 """A record by its id ("": none), its members, and its pointer in the value that it stands in."""
@@ -59,6 +63,9 @@ class Halves:
             self._spots[record] = spot
             counts.spans += 1
         for name, payload in fields.items():
+            if name in _SAID_ONCE and name in known and _differ(known[name][0], payload):
+                message = f"two records of the {self._what} {one_line(record, 40)} tell of two values as its {name}"
+                self._build.gap("duplicate_record_id", message, spot.down(f"/{name}"))
             if name not in known or bytes(payload) not in _EMPTY:
                 known[name] = (payload, f"{spot.pointer}/{name}")
         if spot != self._spots[record]:
@@ -81,3 +88,11 @@ class Halves:
     def taint_of(self, record: str) -> str | None:
         """The code of what makes a record unsure, else None."""
         return self._tainted.get(record)
+
+
+def _differ(one: Payload, other: Payload) -> bool:
+    """Whether both say something, and not the same."""
+    told, again = bytes(one), bytes(other)
+    if told == again or told in _EMPTY or again in _EMPTY:
+        return False
+    return canonical(value_of(one)) != canonical(value_of(other))

@@ -67,6 +67,7 @@ class Conversation:
         self.response = ""
         self.asked: dict[str, str] = {}
         self.has_ids = False
+        self.told: set[str] = set()
         self.ending: int | None = None
 
     def event(self, fields: Fields, spot: Spot, tainted: str | None) -> None:
@@ -74,6 +75,7 @@ class Conversation:
         spot = Spot(spot.place, spot.pointer, nanoseconds(present(fields, "timestamp")))
         before = len(self.builder.trace.calls)
         self.has_ids = self.has_ids or "id" in fields
+        self.told.add(text(fields, "id"))
         self._goes_on(fields)
         if text(fields, "action"):
             self._action(fields, spot, tainted)
@@ -205,7 +207,7 @@ class Conversation:
         if not call and not cause and kind in _FAILED and self.has_ids:
             self._went_wrong(fields, spot)
             return
-        if not known and (kind in _NOTES or (cause and kind not in _FAILED and not call)):
+        if not known and (kind in _NOTES or (cause in self.told and cause and kind not in _FAILED and not call)):
             step = StepKind.SYSTEM if kind == "recall" else StepKind.OTHER
             self.builder.step(step, spot.down("/content"), name=kind, payload=present(fields, "content"))
             self.look_through(fields, spot)

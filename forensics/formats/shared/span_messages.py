@@ -228,7 +228,10 @@ class MessageReader:
     def _from_events(self, span: Span, kinds: dict[str, str]) -> Said | None:
         messages: list[Message] = []
         cut = False
+        name, role = _DETAILS[kinds is _ANSWER_EVENTS]
         for event in span.events:
+            if event.name == _OPERATION and name in event.attributes:
+                return self._of_operation(event, name, role)
             if event.name in kinds:
                 messages.extend(self._of_event(event, kinds))
                 cut = cut or any(_breaks_off(event.attributes[k]) for k in _JSON_FIELDS if k in event.attributes)
@@ -237,6 +240,17 @@ class MessageReader:
             messages.extend(self._event_list(found[1], kinds))
             cut = _breaks_off(found[1])
         return Said(tuple(messages), "", cut) if messages or cut else None
+
+    def _of_operation(self, event: Event, name: str, role: str) -> Said | None:
+        """The messages in the one event that tells of a whole request to a model; None where a mark replaced them."""
+        payload = event.attributes[name]
+        if result_damage(payload) is not None:
+            return None
+        items, pointer = items_of(_unfolded(payload)), f"{event.pointer}/attributes/{name}"
+        if not items:
+            said = self._plain(text_of(payload), role)
+            return Said(said, pointer, _breaks_off(payload)) if said else None
+        return Said(tuple([self._parse(bytes(item), f"/{i}") for i, item in enumerate(items)]), pointer)
 
     def _of_event(self, event: Event, kinds: dict[str, str]) -> Iterator[Message]:
         role = kinds.get(event.name)
@@ -394,6 +408,9 @@ _MAY_SHOW = _SHOWN | frozenset(names.WHOLE_CONVERSATION)
 _JSON_FIELDS = ("message", "tool_calls", "gen_ai.prompt", "gen_ai.completion")
 _MESSAGE_FIELDS = ("role", "content", "tool_calls", "id", "name")
 _NESTED = frozenset({"tool_calls"})
+_OPERATION = "gen_ai.client.inference.operation.details"
+_DETAILS = (("gen_ai.input.messages", "user"), ("gen_ai.output.messages", "assistant"))
+"""The event that tells of a whole request, and where what went in and what came out stand in it."""
 _PROMPT_EVENTS = {
     "gen_ai.system.message": "system",
     "gen_ai.user.message": "user",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from forensics.formats.shared.span_cast import Cast
     from forensics.formats.shared.span_order import Tree
     from forensics.formats.shared.span_rows import TraceSpans
-    from forensics.formats.shared.spans import Span
+    from forensics.formats.shared.spans import Attributes, Span
 
 _LOCATORS = 100  # of one finding; its message says how many spans there are
 
@@ -66,14 +66,18 @@ def _told_once(spans: list[Span], builder: TraceBuilder, build: EvidenceBuilder)
 def _says_the_same(one: Span, other: Span) -> bool:
     if any(getattr(one, field) != getattr(other, field) for field in _IDENTITY):
         return False
-    return _attributes(one) == _attributes(other)
+    return _attributes(one) == _attributes(other) and _events(one) == _events(other)
 
 
 def _attributes(span: Span) -> dict[str, bytes]:
     return dict(zip(span.names, map(bytes, span.values), strict=True))
 
 
-_IDENTITY = ("name", "parent", "start", "end", "failed")
+def _events(span: Span) -> list[tuple[str, Attributes]]:
+    return [(event.name, event.attributes) for event in span.events]
+
+
+_IDENTITY = ("name", "parent", "start", "end", "failed", "status_message")
 
 
 def check_structure(cast: Cast, builder: TraceBuilder) -> None:
