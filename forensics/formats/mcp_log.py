@@ -20,7 +20,16 @@ from forensics.core.rpc_errors import RpcEnd, RpcError, rpc_error
 from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE, Payload, StepKind
 from forensics.errors import UnknownFormatError
-from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of, opens_with, present, text
+from forensics.formats.shared.fields import (
+    Fields,
+    fields_of,
+    is_text,
+    items_of,
+    names_a_tool,
+    opens_with,
+    present,
+    text,
+)
 from forensics.formats.shared.lines import Line, lines
 from forensics.formats.shared.mcp_messages import CLIENT, SERVER, Rpc, headed, messages
 from forensics.formats.shared.messages.telling import tool_facts
@@ -46,7 +55,8 @@ _CODE = re.compile(rb"-?\d{1,9}")
 _JSON = re.compile(rb"\s*(?:\{|\[\s*[{\[])")  # `[info]` begins a line of text
 _SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 _DENIED = re.compile(r"\b(?:(?:reject|deni|declin)ed by (?:the )?user|user (?:reject|deni|declin)ed)\b", re.IGNORECASE)
-_UNREAD = "a message that may be a call: no method or no id of it can be read"
+_NOTHING = msgspec.Raw(b"{}")
+_UNREAD = "a message that may be a call: its method or its id can not be read"
 _OTHER_RESULTS = frozenset(
     {
         "tools", "resources", "resourceTemplates", "prompts", "messages", "contents", "completion", "serverInfo",
@@ -236,7 +246,9 @@ class _Log:
         """A request of another method, or a notification: a step, so that nothing is lost. A call without an id may
         have run, and so may what has no method that can be read.
         """
-        if rpc.method == "tools/call" or not rpc.method:
+        params = rpc.fields.get("params", _NOTHING)
+        asks = opens_with(params, b"{") and names_a_tool(fields_of(params)) and rpc.method != "prompts/get"
+        if rpc.method == "tools/call" or not rpc.method or asks:
             self._builder().gap("evidence_gap", _UNREAD, spot)
         if rpc.id:
             one.waiting.setdefault((sender or CLIENT, rpc.id), []).append(_Request(rpc.method))

@@ -214,6 +214,15 @@ def call_marks(keys: Iterable[str]) -> bool:
     return bool(names & _CALL_IDS) or _names_a_tool(names)
 
 
+def hides_arguments(fields: Fields) -> bool:
+    """Whether a call of which no arguments were read has a member that may hold them, under another spelling."""
+    return any(spelled(name).rstrip("s") in _GIVEN and bytes(held) not in _EMPTY for name, held in fields.items())
+
+
+_GIVEN = frozenset(name.rstrip("s") for name in _ARGUMENTS) | {"code", "command", "action", "querie", "query"}
+_EMPTY = (b"null", b"{}", b"[]", b'""', b"false")
+
+
 def names_a_tool(keys: Iterable[str]) -> bool:
     """Whether an object with these keys names a tool with its arguments."""
     return _names_a_tool({spelled(key) for key in keys})

@@ -238,7 +238,7 @@ class Conversation:
 
     def _note(self, fields: Fields, spot: Spot) -> None:
         self.builder.step(StepKind.OTHER, spot, name="event")
-        if not fields or call_marks(fields):
+        if not fields or call_marks(fields) or present(fields, "action", "observation") is not None:
             self.builder.gap("evidence_gap", "an event that is neither an action nor an observation", spot)
         self.look_through(fields, spot)
 

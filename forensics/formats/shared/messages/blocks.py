@@ -124,10 +124,20 @@ def _function_output(draft: Draft, fields: Fields, pointer: str) -> None:
     draft.result(part_of("", text(fields, "call_id", "id"), output, pointer), fields)
 
 
-def _plain_text(draft: Draft, fields: Fields, _pointer: str) -> None:
+def _plain_text(draft: Draft, fields: Fields, pointer: str) -> None:
     said = present(fields, "text", "content", "refusal", "thinking")
     if said is not None:
         draft.texts.append(draft.keep(said))
+    _doubt_beside(draft, fields, pointer, _OF_A_TEXT)
+
+
+_OF_A_TEXT = frozenset({"type", "text", "content", "refusal", "thinking", "annotations", "citations", "logprobs"})
+
+
+def _doubt_beside(draft: Draft, fields: Fields, pointer: str, read: frozenset[str]) -> None:
+    """What looks like calls beside what is read of a block."""
+    for name in unread_calls(fields, read):
+        draft.doubt(f"what looks like calls beside the words of a block ({one_line(name, 40)})", pointer)
 
 
 def _reasoning(draft: Draft, fields: Fields, _pointer: str) -> None:
@@ -218,6 +228,12 @@ def read_content(draft: Draft, fields: Fields) -> None:
     parts = present(fields, "parts")
     if parts is not None:
         _read_blocks(draft, parts, "/parts")
+        if (
+            opens_with(parts, b"{")
+            and _PARTS.keys().isdisjoint(fields_of(parts))
+            and not text(fields_of(parts), "type")
+        ):
+            draft.doubt("parts that are no list", "/parts")
     said = present(fields, "text")
     if content is None and parts is None and said is not None and is_text(said):
         draft.texts.append(draft.keep(said))
@@ -278,7 +294,8 @@ def _read_block(draft: Draft, raw: Payload, pointer: str) -> None:
         draft.shows(raw)
     elif not read_item(draft, fields, pointer, kind) and not _read_named_part(draft, fields, pointer):
         draft.texts.append(draft.keep(raw))
-        if looks_like_a_call({name: held for name, held in fields.items() if held != _NULL}):
+        looks = looks_like_a_call({name: held for name, held in fields.items() if held != _NULL})
+        if looks or (holds_a_call(raw) and _holds_another(value_of(raw), frozenset())):
             draft.doubt(f"a block of a kind that is not known ({one_line(kind, 40)}) looks like a call", pointer)
             return
     for name in () if fields.keys() <= _READ_OF_A_BLOCK else unread_calls(fields, _READ_OF_A_BLOCK):
@@ -293,6 +310,8 @@ def _read_named_part(draft: Draft, fields: Fields, pointer: str) -> bool:
         if reader is not None and raw != _NULL:
             known = True
             reader(draft, raw, pointer)
+    if known:
+        _doubt_beside(draft, fields, pointer, _READ_OF_A_PART)
     return known
 
 
@@ -390,6 +409,9 @@ _READ_OF_A_BLOCK = frozenset(_PARTS) | frozenset(
 """The members of blocks that a reader of some kind of block reads, and those that are known to hold no calls: pictures,
 sounds, files, where a text is from.
 """
+
+
+_READ_OF_A_PART = frozenset(_PARTS)
 
 
 def read_tool_calls(draft: Draft, fields: Fields) -> None:

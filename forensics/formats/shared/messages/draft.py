@@ -13,8 +13,9 @@ import msgspec
 from forensics.core.agreement import compare_arguments
 from forensics.core.jsonvalue import canonical, text_of, value_of
 from forensics.core.messages import Doubt, Part
+from forensics.core.sanitise import one_line
 from forensics.core.trace import Boundary, Payload
-from forensics.formats.shared.fields import Fields, is_true, text
+from forensics.formats.shared.fields import Fields, hides_arguments, is_true, text
 from forensics.formats.shared.wholeness import TRUNCATED, UNSETTLED, arguments_damage, is_unfinished, result_damage
 
 Keep = Callable[[Payload], Payload]
@@ -50,6 +51,8 @@ class Draft:
         if payload is not None:
             tainted = arguments_damage(payload, freeform=freeform)
             payload = self.keep(payload)
+        elif hides_arguments(fields):
+            self.doubt(f"arguments of {one_line(part.tool, 40)} in a member that is not read", part.pointer)
         if is_cut(fields):
             tainted = tainted or TRUNCATED
         server = text(fields, "server_label", "server_name") or None
