@@ -124,20 +124,10 @@ def _function_output(draft: Draft, fields: Fields, pointer: str) -> None:
     draft.result(part_of("", text(fields, "call_id", "id"), output, pointer), fields)
 
 
-def _plain_text(draft: Draft, fields: Fields, pointer: str) -> None:
+def _plain_text(draft: Draft, fields: Fields, _pointer: str) -> None:
     said = present(fields, "text", "content", "refusal", "thinking")
     if said is not None:
         draft.texts.append(draft.keep(said))
-    _doubt_beside(draft, fields, pointer, _OF_A_TEXT)
-
-
-_OF_A_TEXT = frozenset({"type", "text", "content", "refusal", "thinking", "annotations", "citations", "logprobs"})
-
-
-def _doubt_beside(draft: Draft, fields: Fields, pointer: str, read: frozenset[str]) -> None:
-    """What looks like calls beside what is read of a block."""
-    for name in unread_calls(fields, read):
-        draft.doubt(f"what looks like calls beside the words of a block ({one_line(name, 40)})", pointer)
 
 
 def _reasoning(draft: Draft, fields: Fields, _pointer: str) -> None:
@@ -228,11 +218,7 @@ def read_content(draft: Draft, fields: Fields) -> None:
     parts = present(fields, "parts")
     if parts is not None:
         _read_blocks(draft, parts, "/parts")
-        if (
-            opens_with(parts, b"{")
-            and _PARTS.keys().isdisjoint(fields_of(parts))
-            and not text(fields_of(parts), "type")
-        ):
+        if opens_with(parts, b"{") and not _is_one_part(fields_of(parts)):
             draft.doubt("parts that are no list", "/parts")
     said = present(fields, "text")
     if content is None and parts is None and said is not None and is_text(said):
@@ -241,6 +227,11 @@ def read_content(draft: Draft, fields: Fields) -> None:
 
 _SAID = ("content", "blocks", "items")
 """Members in which a message says something: LlamaIndex has blocks, Semantic Kernel items."""
+
+
+def _is_one_part(fields: Fields) -> bool:
+    """Whether an object in the place of a list is the one part that stands in it."""
+    return bool(text(fields, "type")) or not _PARTS.keys().isdisjoint(fields)
 
 
 def _holds_results(content: Payload) -> bool:
@@ -310,8 +301,6 @@ def _read_named_part(draft: Draft, fields: Fields, pointer: str) -> bool:
         if reader is not None and raw != _NULL:
             known = True
             reader(draft, raw, pointer)
-    if known:
-        _doubt_beside(draft, fields, pointer, _READ_OF_A_PART)
     return known
 
 
@@ -409,9 +398,6 @@ _READ_OF_A_BLOCK = frozenset(_PARTS) | frozenset(
 """The members of blocks that a reader of some kind of block reads, and those that are known to hold no calls: pictures,
 sounds, files, where a text is from.
 """
-
-
-_READ_OF_A_PART = frozenset(_PARTS)
 
 
 def read_tool_calls(draft: Draft, fields: Fields) -> None:
