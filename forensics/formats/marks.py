@@ -4,7 +4,7 @@ A reader is a module with much below it, so one that could only say no is not lo
 so does a format that is added. What is no JSON has no names, and every reader is asked about it.
 
 Names that any log may have count with what stands there: `data[]` is an array of that name and `call{}` an object,
-`data/spans` a member of such an object, `type=message` a text.
+`data/spans` a member of such an object, `type=message` and `object=list` a text.
 """
 
 from __future__ import annotations
@@ -78,7 +78,10 @@ MARKS: dict[str, frozenset[str]] = {
     "opencode": frozenset({"info", "messages", "part", "properties", "sessionID", "messageID"}),
     "gemini-responses": frozenset({"response"}),
     "google-adk": frozenset({"events"}),
-    "openai-assistants": frozenset({"object", "data", "event", "messages", "run_steps", "steps", "runs", "run"}),
+    "openai-assistants": frozenset(
+        {f"object=thread.{kind}{piece}" for kind in ("message", "run", "run.step") for piece in ("", ".delta")}
+        | {"object=list", "run_steps", "runs", "data{}", "messages{}", "run{}"}
+    ),
     "openai-realtime": frozenset({"event_id", "session", "item", "item_id"}),
     "smolagents": frozenset({"step_number", "step", "steps"}),
     "vercel-ai": frozenset({"finishReason", "steps"}),
@@ -139,6 +142,8 @@ def _names(look: Look) -> set[str] | None:
 def _said(fields: Fields) -> Iterator[str]:
     """What stands under the names that any log may have."""
     yield f"type={text(fields, 'type')}"
+    if "object" in fields:
+        yield f"object={text(fields, 'object')}"
     for name in _ANYWHERE & fields.keys():
         held = fields[name]
         if opens_with(held, b"["):

@@ -50,6 +50,8 @@ SPANS_ARE_COMPLETE = False
 _SURE = 95
 _MESSAGE, _RUN, _STEP = "thread.message", "thread.run", "thread.run.step"
 _KINDS = (_MESSAGE, _STEP, _RUN)
+_LISTED = frozenset({"run_steps", "runs"})
+_HELD = ("data", "messages", "run")
 _NO_CALLS = frozenset({"thread", "assistant"})
 _CODE = "code_interpreter"
 _UNFINISHED = frozenset({"failed", "expired", "cancelled", "incomplete"})
@@ -66,11 +68,12 @@ def sniff(look: Look) -> int:
 
 
 def _holds_objects(fields: Fields) -> bool:
-    if text(fields, "object").startswith("thread."):
+    kind = text(fields, "object")
+    if kind.removesuffix(".delta") in _KINDS:
         return True
-    if not {"object", "data", "event", "messages", "run_steps", "steps", "runs", "run"} & fields.keys():
-        return False
-    return any(text(found, "object").startswith("thread.") for found in _firsts(fields))
+    holds = kind == "list" or not _LISTED.isdisjoint(fields)
+    holds = holds or any(name in fields and opens_with(fields[name], b"{") for name in _HELD)
+    return holds and any(text(found, "object").removesuffix(".delta") in _KINDS for found in _firsts(fields))
 
 
 def _firsts(fields: Fields) -> Iterator[Fields]:
