@@ -23,7 +23,7 @@ from forensics.core.classes import Effect
 from forensics.core.differences import shown
 from forensics.core.jsonvalue import short_json, spell_surrogates, text_of, value_of
 from forensics.core.sanitise import one_line
-from forensics.core.trace import Absence, Boundary, Outcome
+from forensics.core.trace import NOT_REACHED, Absence, Boundary, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -132,7 +132,10 @@ class CallComparer:
             ends = tuple(max(made.call.result_step, step) for made, step in zip((one, other), steps, strict=True))
             next_there += [(steps[1], steps[0]), (ends[1], ends[0])]
             yield steps[0], self._arguments(row, one, other)
-            yield ends[0] + _AFTER, self._ending(row, one, other)
+            if _is_made(one.call) is _is_made(other.call):
+                yield ends[0] + _AFTER, self._ending(row, one, other)
+            else:
+                yield steps[0], self._unmade(row, one, other)
         next_there.sort()
         for made in both.missing:
             yield made.call.step, self._only(row, made, Kind.MISSING)
@@ -146,6 +149,12 @@ class CallComparer:
         missing = kind is Kind.MISSING
         if self._is_told(self._right if missing else self._left, made):
             yield Found(self._alone(row, made, kind), made.row if missing else None)
+
+    def _unmade(self, row: Row, one: Made, other: Made) -> Iterator[Found]:
+        """A call that both models asked for, and that the agent of one rerun did not make."""
+        kind, made = (Kind.MISSING, one) if _is_made(one.call) else (Kind.EXTRA, other)
+        told = msgspec.structs.replace(self._alone(row, made, kind), index=one.call.step, cause=Cause.AGENT)
+        yield Found(told, one.row)
 
     def _is_told(self, lacking: Side, made: Made) -> bool:
         """Whether a call that a run lacks did not happen in it, as far as its record knows."""
@@ -259,6 +268,11 @@ class CallComparer:
         found = msgspec.structs.replace(divergence, cause=Cause.GENERATED)
         self._notes.caused("generated_id_differs", found)
         return found
+
+
+def _is_made(call: Call) -> bool:
+    """Whether a call was made, and not only asked for; a rerun tells that of its own."""
+    return call.disposition != NOT_REACHED
 
 
 def _requested(call: Call) -> Payload | None:

@@ -197,6 +197,10 @@ _UNPAIRED = bytes((
 _ANSWERED = {outcome: bytes((0, number, 0, 0, 0, 0, 0)) for number, outcome in enumerate(Outcome)}
 
 
+NOT_REACHED = "not_reached"
+"""The disposition of a call that the model of a rerun asked for and that its agent never made."""
+
+
 class Call:
     """One call occurrence: a view of its row. Filled while the trace is built and only read after that.
 

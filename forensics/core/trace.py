@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from forensics.core.calls import Absence, Block, Boundary, Call, Calls, Outcome, Witness
+from forensics.core.calls import NOT_REACHED, Absence, Block, Boundary, Call, Calls, Outcome, Witness
 from forensics.core.evidence import Basis, Locator
 from forensics.core.payloads import Payload, Payloads
 from forensics.core.places import NOWHERE, Places
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from forensics.core.setup import Setup
 
 __all__ = [
+    "NOT_REACHED",
     "NOWHERE", "Absence", "Block", "Boundary", "Call", "Calls", "Outcome", "Payload", "Places", "Step", "StepKind",
     "Strings", "Trace", "Witness",
 ]  # fmt: skip

@@ -227,7 +227,7 @@ def _told(clearance: Clearance, world: World, session: Session, ended: Ended, al
         broke=ended.broke,
         broke_at=ended.broke_at,
         output=output,
-        reading=retold(recorded, along.script, session.log, output, rerun_id),
+        reading=retold(recorded, along.script, session.log, output, rerun_id, stopped=session.stopped is not None),
         isolation=ended.isolation,
         ending=ended.ending,
         unused_calls=tuple(row for row in session.tools.rows if row not in used),

@@ -16,7 +16,7 @@ from forensics.core.evidence import Evidence
 from forensics.core.jsonvalue import same_value, value_of, written
 from forensics.core.lanes import Execution
 from forensics.core.reading import EvidenceBuilder
-from forensics.core.trace import Absence, StepKind
+from forensics.core.trace import NOT_REACHED, Absence, StepKind
 from forensics.replay.guards import says_passed
 from forensics.replay.log import Called, Disposition, Earlier, GuardedBy, Told, Turned
 from forensics.replay.script import calls_by_turn, ending_tools
@@ -33,11 +33,18 @@ if TYPE_CHECKING:
 FINAL, NAME = "final output", "the rerun"
 
 
-def retold(recorded: Trace, script: Script, log: Sequence[Entry], output: Any, rerun_id: str) -> Reading:
+def retold(
+    recorded: Trace, script: Script, log: Sequence[Entry], output: Any, rerun_id: str, *, stopped: bool = False
+) -> Reading:
     """The trace of a rerun, as a reading of its own. Its format is that of the recorded run, since its values are
-    spelled as that one's; its digest is that of the log.
+    spelled as that one's; its digest is that of the log. Where it was not `stopped`, what its agent was asked to call
+    and did not call it would never have called.
     """
-    return _Telling(recorded, script, rerun_id, hashlib.sha256(written(log)).hexdigest()).tell(log, output)
+    telling = _Telling(recorded, script, rerun_id, hashlib.sha256(written(log)).hexdigest())
+    reading = telling.tell(log, output)
+    if not stopped:
+        telling.mark_unmade()
+    return reading
 
 
 class _Telling:
@@ -50,6 +57,7 @@ class _Telling:
         self.place = self.build.places.add()
         self.turn_of: list[int] = []
         self.ids: dict[tuple[int, int], str | None] = {}  # of the calls that turns asked for, by turn and index
+        self.asked_for: list[int] = []  # their rows
         self.ending = ending_tools(recorded)
         self.shown = {turn.step: turn for turn in script.turns}
 
@@ -65,6 +73,13 @@ class _Telling:
         trace = reading.traces[0]
         trace.rerun_of, trace.ended_normally = self.recorded.id, True
         return reading
+
+    def mark_unmade(self) -> None:
+        """Mark the calls that a turn asked for and nobody made."""
+        for row in self.asked_for:
+            call = self.builder.trace.calls[row]
+            if call.executed is None and call.absence is Absence.UNANSWERED:
+                call.disposition = NOT_REACHED
 
     def _tell(self, entry: Entry) -> None:
         if isinstance(entry, Told):
@@ -107,6 +122,7 @@ class _Telling:
         for index, call in enumerate(entry.answer.calls):
             row = self.builder.request(lane, turn, call.name, call.id, _raw(call.arguments), Spot(self.place))
             self.ids[len(self.turn_of), index] = call.id
+            self.asked_for.append(row)
             if self._ends(entry, index, call.name):
                 self.builder.end_by(lane, row)
         self.turn_of.append(turn)

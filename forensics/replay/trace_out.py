@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from forensics.core.jsonvalue import same_value, strict_value, value_of
-from forensics.core.trace import StepKind
+from forensics.core.trace import NOT_REACHED, StepKind
 from forensics.replay.guards import says_passed
 from forensics.replay.log import Called, Disposition, Earlier, GuardedBy, Told, Turned
 from forensics.replay.plan import Plan
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from forensics.replay.script import Script
 
 SCHEMA = "forensics/rerun-trace/v1"
-NOT_REACHED = "not_reached"
-"""The disposition of a call that the model asked for and that the agent never made."""
 _BESIDE = frozenset({StepKind.TOOL_RESULT, StepKind.MODEL})
 _WHOLE = frozenset({StepKind.APPROVAL, StepKind.APPROVAL_REQUEST, StepKind.HANDOFF})
 """What other logs tell as a whole record, and this one as the value that was shown."""

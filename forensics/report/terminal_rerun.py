@@ -179,11 +179,11 @@ def _parting(page: Page, compared: ComparisonDocument, *, stopped: bool) -> None
 
 
 def _of_rerun(row: DivergenceRow, *, stopped: bool) -> tuple[str | Span, ...]:
-    """The side of the rerun. A call without an outcome there was not made, since the cell answers each that is; where
-    the rerun stopped, it may be the one at which it did.
-    """
-    if row.kind == "outcome" and (row.right or "").startswith(_ABSENT):
-        return ("the rerun stopped before it was answered" if stopped else "the call was not made",)
+    """The side of the rerun. Where it stopped, a call without an outcome may be the one at which it did."""
+    if row.kind == "outcome" and (row.right or "").startswith(_ABSENT) and stopped:
+        return ("the rerun stopped before it was answered",)
+    if row.kind == "missing" and row.occurrence is not None and not stopped:
+        return ("the call was not made",)
     return (Span(_told(row.right), "quote"),)
 
 

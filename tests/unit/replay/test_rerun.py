@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from forensics.api import Options
+from forensics.api_compare import compare_runs
 from forensics.api_replay import prepare, replay_exit_code
 from forensics.errors import (
     ConfigurationError,
@@ -663,7 +664,28 @@ def test_a_call_that_the_agent_leaves_out_is_its_own_doing(
     assert document.comparison is not None
     first = document.comparison.first_divergence
     assert first is not None
-    assert (first.kind, first.cause) == ("outcome", "agent_difference")
+    assert (first.kind, first.cause, first.index) == ("missing", "agent_difference", 2)
+    assert (first.left, first.right) == ("check({})", None)
+
+
+def test_a_call_before_which_the_agent_raised_is_where_both_part(
+    rerun: Callable[..., Replayed], of_messages: Callable[..., Path], tmp_path: Path
+) -> None:
+    def agent(ports: Any) -> Any:
+        ports.model.ask()
+        return 1 // 0
+
+    evidence = of_messages(("check", {}, {"ok": True}))
+    replayed = rerun(agent, evidence=evidence)
+    compared = replayed.document().comparison
+    assert compared is not None
+    told = [(one.index, one.kind, one.explained_by) for one in compared.divergences]
+    assert told == [(2, "missing", None), (4, "missing", 0)]
+    written = tmp_path / "rerun.jsonl"
+    written.write_bytes(replayed.trace_out() or b"")
+    again = compare_runs(evidence, written).document().first_divergence
+    assert again is not None
+    assert (again.index, again.kind, again.cause) == (2, "missing", "agent_difference")
 
 
 @pytest.mark.parametrize(("tool", "arguments"), [("chek", {}), ("check", {"deep": True})])
