@@ -76,6 +76,10 @@ if TYPE_CHECKING:
     from forensics.errors import EvidenceError, ForensicsError, NonReplayableTraceError, RuleError
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:

@@ -16,6 +16,7 @@ from forensics.core.calls import NOT_REACHED, Absence, Block, Boundary, Call, Ca
 from forensics.core.evidence import Basis, Locator
 from forensics.core.payloads import Payload, Payloads
 from forensics.core.places import NOWHERE, Places
+from forensics.core.sanitise import one_line
 from forensics.core.strings import Numbered, Strings
 
 if TYPE_CHECKING:
@@ -121,6 +122,10 @@ class Trace:
         self.payload = Payloads(places)
         self.calls = Calls(self)
         self.silent_turns: list[int] = []
+
+    def __repr__(self) -> str:
+        size = f"{len(self)} step{'s' * (len(self) != 1)}, {len(self.calls)} call{'s' * (len(self.calls) != 1)}"
+        return f"<Trace {one_line(self.id, 60)!r} ({self.format}): {size}>"
 
     def add_step(self, numbers: tuple[int, ...], at: int, payload: Payload | None) -> int:
         """Add a step while the trace is built; `numbers` are its columns from `kind` to `parent` without `at`. Returns

@@ -385,10 +385,12 @@ _HARMLESS = {"json": _json, "graphml": _xml, "svg": _xml, "dot": _dot, "mermaid"
 
 
 def test_a_file_holds_what_standard_output_would(tmp_path: Path) -> None:
-    path = tmp_path / "graph.svg"
-    result = graph(PAGER, "--to", "svg", "--output", path)
-    assert (result.exit_code, result.stdout) == (0, "")
-    assert path.read_text(encoding="utf-8") == written(PAGER, "--to", "svg")
+    path = tmp_path / "none" / "graph.svg"
+    for _ in range(2):  # it takes the place of what stood there
+        result = graph(PAGER, "--to", "svg", "--output", path)
+        assert (result.exit_code, result.stdout) == (0, "")
+        assert path.read_text(encoding="utf-8") == written(PAGER, "--to", "svg")
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_the_evidence_is_never_written_to(tmp_path: Path) -> None:
@@ -396,14 +398,17 @@ def test_the_evidence_is_never_written_to(tmp_path: Path) -> None:
     shutil.copy(ROOT / "samples" / "pager.chat.json", path)
     before = path.read_bytes()
     for place in (path, tmp_path):
-        result = graph(place, "--output", path)
-        assert result.exit_code == 2
-        assert "that is the evidence" in result.stderr
+        for name in ("trace.json", "graph.json"):
+            result = graph(place, "--output", tmp_path / name)
+            assert result.exit_code == 2
+            assert f"{name} would be written into the folder of the evidence" in result.stderr
     assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_place_that_can_not_be_written_is_a_usage_error(tmp_path: Path) -> None:
-    result = graph(PAGER, "--output", tmp_path / "none" / "graph.json")
+    (tmp_path / "none").write_text("a file")
+    result = graph(PAGER, "--output", tmp_path / "none" / "of" / "graph.json")
     assert result.exit_code == 2
     assert "graph.json can't be written: " in result.stderr
 

@@ -25,7 +25,7 @@ Part = tuple[int, bool, bool, int | None]  # step, back, forward, depth
 FORMS = ("json", "graphml", "dot", "mermaid", "svg", "html")
 _EPILOG = """\b
 Examples:
-  forensics graph trace.json --to html --output graph.html
+  forensics graph trace.json --to html --output out/graph.html
   forensics graph trace.json --to mermaid --slice 9 --depth 5
   forensics graph local.db --trace ID --to graphml > graph.graphml
 
@@ -62,10 +62,12 @@ def command(
     unless one is given.
     """
     from forensics.api import examine
+    from forensics.report.outputs import check_outputs, write_output
 
     if around is None and (back or forward or depth):
         raise click.UsageError("--back, --forward and --depth belong to --slice STEP.")
-    _check_output(output, evidence)
+    outputs = () if output is None else (output,)
+    check_outputs(outputs, (evidence,), force=True)
     with working(settings):
         examination = examine(evidence, settings.options())
     code = complain(examination)
@@ -73,7 +75,11 @@ def command(
         both = back is forward
         part = None if around is None else (around, back or both, forward or both, depth)
         document = _document(examination, part, says=to == "html")
-        _deliver(_form(to, document, settings), output)
+        data = _form(to, document, settings)
+        if output is None:
+            write(data)
+        else:
+            write_output(output, data, force=True)
     return code
 
 
@@ -105,26 +111,3 @@ def _form(to: str, document: GraphDocument, settings: Settings) -> bytes:
         note(f"Mermaid draws more than {MANY_EDGES} edges only where maxEdges is raised; --slice STEP", settings)
     forms: dict[str, Callable[[GraphDocument], str]] = {"graphml": graphml, "dot": dot, "mermaid": mermaid, "svg": svg}
     return forms[to](document).encode("utf-8")
-
-
-# where to ------------------------------------------------------------------------------------------------------------
-
-
-def _check_output(output: Path | None, evidence: str) -> None:
-    """The evidence is never written to."""
-    from forensics.formats.places import expand
-
-    if output is None or not output.exists():
-        return
-    if any(Path(place).exists() and output.samefile(place) for place in expand([evidence])):
-        raise click.BadParameter("that is the evidence, which is never written to", param_hint="--output")
-
-
-def _deliver(data: bytes, output: Path | None) -> None:
-    if output is None:
-        write(data)
-        return
-    try:
-        output.write_bytes(data)
-    except OSError as error:
-        raise click.BadParameter(f"{output.name} can't be written: {error.strerror}", param_hint="--output") from None
