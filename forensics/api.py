@@ -343,11 +343,11 @@ def evidence_at(evidence: Where | Iterable[Where], index: int) -> Iterator[Sourc
 
 
 @contextlib.contextmanager
-def one_evidence(where: Where) -> Iterator[Source]:
-    """The evidence that stands there or, of an archive, the only file in it. Raises EvidenceError for what can't be
-    read, and ConfigurationError, with their names, where an archive holds several.
+def one_evidence(where: Where, name: str = "") -> Iterator[Source]:
+    """The evidence that stands there, called `name` or by its file name, or, of an archive, the only file in it. Raises
+    EvidenceError for what can't be read, and ConfigurationError, with their names, where an archive holds several.
     """
-    with open_source(str(expected(where, "an evidence", str, Path))) as source:
+    with open_source(str(expected(where, "an evidence", str, Path)), name) as source:
         first, *more = itertools.islice(_evidences(source), _LISTED + 1)
         sources = [one for one in (first, *more) if isinstance(one, Source)]
         if len(sources) > 1:

@@ -15,6 +15,7 @@ from forensics.core.limits import under
 from forensics.core.policy import Policy
 from forensics.core.sanitise import one_line
 from forensics.errors import ConfigurationError
+from forensics.formats.places import names_of
 from forensics.formats.shared.source import STDIN
 from forensics.report.comparison import comparison_document
 from forensics.report.compose import Examined
@@ -89,13 +90,14 @@ def compare_runs(left: Where, right: Where, options: Options | None = None, othe
     if str(left) == STDIN and str(right) == STDIN:
         message = "both runs can't come from standard input"
         raise ConfigurationError(message, hint="name one of them as a file")
+    names = names_of(left, right)
     rules = load_rules(options.rules)
     policy = load_policy(options.policy, options.date())
     with (
         without_cycle_collection(),
         under(options.limits),
-        one_evidence(left) as one,
-        one_evidence(right) as second,
+        one_evidence(left, names[0]) as one,
+        one_evidence(right, names[1]) as second,
     ):
         readings = read(one, 0, options.input_format), read(second, 1, other.input_format)
         analyses = (

@@ -10,6 +10,7 @@ from forensics.api import Options, one_evidence, one_trace, options_asked, read,
 from forensics.core.evidence import Severity
 from forensics.core.limits import under
 from forensics.errors import ConfigurationError, UnknownFormatError
+from forensics.formats.places import names_of
 from forensics.formats.shared.reader import look_at
 from forensics.formats.shared.source import STDIN, Source
 from forensics.replay import cassettes, request_log, traced
@@ -54,11 +55,12 @@ def match(
     if str(recording) == STDIN and str(requests) == STDIN:
         message = "recording and requests can't both come from standard input"
         raise ConfigurationError(message, hint="name one of them as a file")
+    names = names_of(recording, requests)
     with (
         without_cycle_collection(),
         under(options.limits),
-        one_evidence(recording) as one,
-        one_evidence(requests) as other,
+        one_evidence(recording, names[0]) as one,
+        one_evidence(requests, names[1]) as other,
     ):
         record, recorded, trace = _record(one, options)
         asked, read_of = _requests(other, requests_trace)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from forensics.formats.names_apart import names_apart
 from forensics.formats.shared import remote
 from forensics.formats.shared.remote import Found
 from forensics.formats.shared.source import STDIN
@@ -35,9 +36,20 @@ def found_places(wanted: Sequence[Where]) -> list[Found]:
     return out
 
 
+def names_of(*files: Where) -> list[str]:
+    """The names in documents of files that were asked for one by one; "" for what its opener names."""
+    plain = [where for where in map(str, files) if where != STDIN and not remote.is_url(where)]
+    names = dict(zip(plain, names_apart([(where, Path(where).name) for where in plain]), strict=True))
+    return [names.get(str(where), "") for where in files]
+
+
 def named_places(wanted: Sequence[Where]) -> list[tuple[str, str]]:
-    """The same without what a store tells."""
-    return [(one.where, one.name) for one in found_places(wanted)]
+    """The same without what a store tells, and with a name of its own for each file here."""
+    found = [(one.where, one.name) for one in found_places(wanted)]
+    here = [at for at, (where, _) in enumerate(found) if where != STDIN and not remote.is_url(where)]
+    for at, name in zip(here, names_apart([found[at] for at in here]), strict=True):
+        found[at] = (found[at][0], name)
+    return found
 
 
 def expand(wanted: Sequence[Where]) -> list[str]:
