@@ -23,7 +23,9 @@ from forensics.api import (
     read,
     without_cycle_collection,
 )
+from forensics.compare.calls import call_in_words
 from forensics.compare.comparison import Comparison, Result, compare, other_output
+from forensics.compare.divergence import Cause, Divergence, Kind
 from forensics.compare.events import CALL, OUTPUT
 from forensics.compare.notes import Untold
 from forensics.core.evidence import Severity
@@ -42,6 +44,7 @@ from forensics.replay.blueprint_loop import GuardrailBlocked
 from forensics.replay.executable import executable
 from forensics.replay.findings import findings_of
 from forensics.replay.frames import floats
+from forensics.replay.late_calls import late_calls
 from forensics.replay.log import Told, Turned
 from forensics.replay.own_values import own_ids
 from forensics.replay.plan import Code, Mode, Modifications, Override, Plan, Stub
@@ -323,9 +326,9 @@ def _compared(prepared: Prepared, done: Rerun) -> Replayed:
     analysis = analyse(done.reading, prepared.rules, prepared.policy)[0]
     kinds = _kinds(done)
     outputs = _outputs(done, prepared.analysis.trace) if kinds == _CALLS else None
-    comparison = _with_its_end(
-        compare(prepared.analysis, analysis, prepared.rules, kinds, outputs), done, prepared.analysis.trace
-    )
+    recorded = prepared.analysis.trace
+    compared = _with_its_order(compare(prepared.analysis, analysis, prepared.rules, kinds, outputs), done, recorded)
+    comparison = _with_its_end(compared, done, recorded)
     return Replayed(
         prepared=prepared,
         rerun=done,
@@ -344,6 +347,29 @@ def _kinds(done: Rerun) -> frozenset[str] | None:
         return None
     asked = any(isinstance(entry, (Turned, Told)) for entry in done.log)
     return _PORTS if asked else _CALLS
+
+
+def _with_its_order(compared: Comparison, done: Rerun, recorded: Trace) -> Comparison:
+    """A rerun that asks its model on, and makes a recorded call only then, is not the recorded run: what was said next
+    rested on what the call returned.
+    """
+    late = next(late_calls(done.log, recorded), None)
+    if late is None or compared.result in {Result.DIVERGED, Result.NOT_COMPARABLE}:
+        return compared
+    call = recorded.calls[late[0]]
+    moved = Divergence(
+        index=call.step,
+        kind=Kind.ORDER,
+        cause=Cause.AGENT,
+        lane=call.agent,
+        what="a call",
+        left=call_in_words(call),
+        right=call_in_words(call),
+        left_step=call.step,
+        occurrence=call.occurrence,
+        because=f"it was made after the turn in step {late[1]}, which had its result before it in the record",
+    )
+    return msgspec.structs.replace(compared, result=Result.DIVERGED, divergences=(moved,))
 
 
 def _with_its_end(compared: Comparison, done: Rerun, recorded: Trace) -> Comparison:

@@ -1,13 +1,14 @@
 """Is what a rerun asks its model what the recorded run asked it? Messages against what the recorded turn was shown.
 
 The model's own earlier words are not compared: they were served from the record. Results are compared whatever their
-order, since calls that run side by side end in any order.
+order, since calls that run side by side end in any order; those that both sides tell by the id of their call are
+compared call by call.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -35,27 +36,38 @@ _KINDS = {
 _NOTHING: tuple[Any, ...] = (None, "")
 
 
+class Result(NamedTuple):
+    """A result that a model is shown, with the id of its call where that is told."""
+
+    call_id: str | None
+    value: Any
+
+
 class Prompted(msgspec.Struct, frozen=True):
     """What a request shows its model: results, and everything else in order."""
 
     said: tuple[tuple[StepKind, Any], ...]
-    results: tuple[Any, ...]
+    results: tuple[Result, ...]
 
 
 def prompted(messages: Sequence[Mapping[str, Any]]) -> Prompted:
     """What messages say beside the model's own words."""
-    told = [(kind_of(m), content_of(m)) for m in messages if not is_own(m)]
-    return _parted(told)
+    return _parted([(kind_of(m), Result(_id_in(m), content_of(m))) for m in messages if not is_own(m)])
 
 
 def recorded_prompt(shown: Sequence[Shown]) -> Prompted:
     """What a recorded turn was shown beside the model's own words."""
-    return _parted([(one.kind, one.value) for one in shown if one.kind is not StepKind.MODEL])
+    return _parted([(one.kind, Result(one.call_id, one.value)) for one in shown if one.kind is not StepKind.MODEL])
 
 
-def _parted(told: Sequence[tuple[StepKind, Any]]) -> Prompted:
-    said = tuple((kind, value) for kind, value in told if kind is not StepKind.TOOL_RESULT)
-    return Prompted(said, tuple(value for kind, value in told if kind is StepKind.TOOL_RESULT))
+def _parted(told: Sequence[tuple[StepKind, Result]]) -> Prompted:
+    said = tuple((kind, one.value) for kind, one in told if kind is not StepKind.TOOL_RESULT)
+    return Prompted(said, tuple(one for kind, one in told if kind is StepKind.TOOL_RESULT))
+
+
+def _id_in(message: Mapping[str, Any]) -> str | None:
+    named = message.get("tool_call_id")
+    return named if isinstance(named, str) else None
 
 
 def is_own(message: Mapping[str, Any]) -> bool:
@@ -93,14 +105,24 @@ def parting(recorded: Prompted, asked: Prompted, *, knows_system: bool) -> Diffe
     return _results(recorded.results, asked.results)
 
 
-def _results(recorded: tuple[Any, ...], asked: tuple[Any, ...]) -> Difference | None:
-    """The first results of both sides that have no twin on the other."""
-    mine, theirs = Counter(map(_key, recorded)), Counter(map(_key, asked))
+def _results(recorded: tuple[Result, ...], asked: tuple[Result, ...]) -> Difference | None:
+    """The first results of one call that differ, else the first ones of both sides that have no twin on the other."""
+    others = _by_id(asked)
+    for name, value in _by_id(recorded).items():
+        if name in others and _key(value) != _key(others[name]):
+            return _first("/results", value, others[name])
+    mine, theirs = Counter(_key(one.value) for one in recorded), Counter(_key(one.value) for one in asked)
     if mine == theirs:
         return None
-    one = next((value for value in recorded if mine[key := _key(value)] > theirs[key]), ABSENT)
-    other = next((value for value in asked if theirs[key := _key(value)] > mine[key]), ABSENT)
+    one = next((value for _, value in recorded if mine[key := _key(value)] > theirs[key]), ABSENT)
+    other = next((value for _, value in asked if theirs[key := _key(value)] > mine[key]), ABSENT)
     return _first("/results", one, other)
+
+
+def _by_id(results: tuple[Result, ...]) -> dict[str, Any]:
+    """The results whose call is told by an id of its own, in order."""
+    ids = Counter(one.call_id for one in results)
+    return {one.call_id: one.value for one in results if one.call_id is not None and ids[one.call_id] == 1}
 
 
 def _key(value: Any) -> bytes:

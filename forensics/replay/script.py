@@ -24,13 +24,16 @@ _ROLES = {StepKind.SYSTEM: "system", StepKind.USER: "user", StepKind.TOOL_RESULT
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """One thing that a model was shown. `earlier` says that it comes from before the run, as its first prompt tells."""
+    """One thing that a model was shown. `earlier` says that it comes from before the run, as its first prompt tells;
+    `call_id` is that of the call whose result it is.
+    """
 
     kind: StepKind
     value: Any
     step: int
     earlier: bool = False
     calls: tuple[tuple[str, Any, str | None], ...] = ()
+    call_id: str | None = None
 
     def message(self) -> dict[str, Any]:
         """The same as a message of a prompt."""
@@ -141,7 +144,8 @@ class _Walk:
         if step.index != call.result_step or (call.turn < 0 and call.boundary is not Boundary.TOOL):
             return
         earlier = call.turn in self.trace.earlier_turns
-        self._show(step.agent, Shown(step.kind, shown_of(call), step.index, earlier=earlier))
+        shown = Shown(step.kind, shown_of(call), step.index, earlier=earlier, call_id=call.recorded_id)
+        self._show(step.agent, shown)
 
     def _show(self, agent: str, one: Shown) -> None:
         self.shown.setdefault(agent, []).append(one)

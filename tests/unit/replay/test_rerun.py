@@ -826,6 +826,57 @@ def test_an_id_of_another_turn_is_told_where_its_result_came(rerun: Callable[...
     ]
 
 
+# what comes when, and as whose result --------------------------------------------------------------------------------
+
+
+def test_a_call_after_the_turn_that_had_its_result_is_another_run(rerun: Callable[..., Replayed]) -> None:
+    def hasty(ports: Any) -> Any:
+        said = [ports.model.ask() for _ in range(4)]
+        for call in (call for turn in said for call in turn.calls):
+            ports.tools.call(call.name, call.arguments, call_id=call.id)
+        return said[-1].text
+
+    document = rerun(hasty).document()
+    assert dispositions(document) == [
+        ("query_metrics", "injected"),
+        ("pager.trigger", "injected"),
+        ("incident.annotate", "injected"),
+    ]
+    assert document.comparison is not None
+    first = document.comparison.first_divergence
+    assert first is not None
+    assert (document.comparison.result, first.kind, first.index) == ("diverged", "order", 3)
+    assert "was made after the turn in step 11" in str(first.because)
+
+
+@pytest.mark.parametrize(("shown", "stopped"), [((0, 1), False), ((1, 0), True)])
+def test_a_result_is_that_of_the_call_under_whose_id_it_is_shown(
+    shown: tuple[int, int], *, stopped: bool, rerun: Callable[..., Replayed], tmp_path: Path
+) -> None:
+    """Two calls of one turn: in whichever order their results are shown, each belongs to one of them."""
+    made = [{"type": "tool_call", "id": f"c{n}", "name": "look", "args": {"at": n}} for n in range(2)]
+    seen = [{"type": "tool_result", "call_id": f"c{n}", "result": {"seen": n}} for n in range(2)]
+    go, done = {"type": "user", "text": "go"}, {"type": "model", "text": "done"}
+    lines: list[dict[str, Any]] = [go, {"type": "model", "text": "two at once"}, *made, *seen, done]
+    path = tmp_path / "events.jsonl"
+    path.write_text("".join(json.dumps({"seq": n, **one}) + "\n" for n, one in enumerate(lines)), "utf-8")
+
+    def looking(ports: Any) -> Any:
+        messages = [{"role": "user", "content": "go"}]
+        calls = ports.model.ask(messages).calls
+        results = [ports.tools.call(call.name, call.arguments, call_id=call.id) for call in calls]
+        told = [
+            {"role": "tool", "tool_call_id": calls[n].id, "content": results[of]}
+            for n, of in reversed([*enumerate(shown)])
+        ]
+        return ports.model.ask([*messages, {"role": "assistant", "content": "two at once"}, *told]).text
+
+    document = rerun(looking, evidence=path).document()
+    assert (document.stopped is not None) is stopped
+    assert document.comparison is not None
+    assert document.comparison.result == ("diverged" if stopped else "identical")
+
+
 # what is changed where nothing comes any more -------------------------------------------------------------------------
 
 
