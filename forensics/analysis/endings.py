@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from forensics.analysis.ends import End, end_said, may_say_how, text_may_say_how
+from forensics.analysis.ends import NOTHING_DONE, End, end_said, may_say_how, text_may_say_how
 from forensics.core.trace import Outcome
 from forensics.rules.memory import keep
 
@@ -28,6 +28,7 @@ class Endings:
         self._silent: dict[tuple[str, ...], bool] = {}
         self._said: dict[tuple[str, bool], End | None] = {}
         self.doubtful: list[int] = []
+        self.did_nothing: list[int] = []
 
     def read(self, rows: range, results: Keyed) -> None:
         """Note what the results of the next calls say of their ends."""
@@ -40,6 +41,8 @@ class Endings:
                 call.outcome, call.marked = Outcome.INDETERMINATE, outcome
             elif end is End.DOUBTFUL:
                 self.doubtful.append(rows[at])
+            elif end in NOTHING_DONE and outcome is Outcome.RECORDED:
+                self.did_nothing.append(rows[at])
 
     def _end(self, result: object, *, failed: bool) -> End | None:
         """What a result says; many calls are answered by the same few words."""

@@ -46,7 +46,9 @@ class Tool(msgspec.Struct, frozen=True):
 
 
 class TraceAnalysis(msgspec.Struct, frozen=True):
-    """All that the analyses say of one trace. `calls` are the classes of `trace.calls`, row by row."""
+    """All that the analyses say of one trace. `calls` are the classes of `trace.calls`, row by row; `did_nothing` the
+    rows of those that count as answered, and of which the result says that they did nothing.
+    """
 
     trace: Trace
     tools: tuple[Tool, ...]
@@ -55,6 +57,7 @@ class TraceAnalysis(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...]
     verdict: Verdict
     repeats: tuple[Repeat, ...] = ()
+    did_nothing: tuple[int, ...] = ()
 
 
 def analyse(
@@ -103,7 +106,7 @@ def analyse_trace(
         *stale_handles(trace, followed.handles, studied.failed),
         *overruled(trace, studied),
     )
-    return TraceAnalysis(trace, tools, calls, followed.handles, found, verdict, done)
+    return TraceAnalysis(trace, tools, calls, followed.handles, found, verdict, done, studied.did_nothing)
 
 
 def _schema_faults(trace: Trace, studied: Survey) -> Iterator[Finding]:

@@ -49,7 +49,8 @@ ToolKey = tuple[str, str | None]
 class Survey(msgspec.Struct, frozen=True):
     """Every call of one trace, and the evidence by tool. Of each call, row by row: its classification before values
     were followed, a number that is the same for the same arguments, and whether what is recorded as its result is the
-    envelope of an error. `doubtful` are the calls in whose result an answer is missed, among other things.
+    envelope of an error. `doubtful` are the calls in whose result an answer is missed, among other things, and
+    `did_nothing` those that count as answered, and of which the result says that they did nothing.
     """
 
     classified: Classes
@@ -59,6 +60,7 @@ class Survey(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...]
     failed: bytes = b""
     doubtful: tuple[int, ...] = ()
+    did_nothing: tuple[int, ...] = ()
 
 
 def survey(trace: Trace, rules: RuleSet, policy: Policy, listing: Listing = NOTHING_LISTED) -> Survey:
@@ -113,8 +115,8 @@ class _Surveyor:
         tools = {name: tool.evidence() for name, tool in self.tools.items()}
         facts = {name: tool.facts for name, tool in self.tools.items()}
         classes = Classes(tuple(self.kinds), numbers)
-        found, doubtful = self.doubts.findings(), tuple(self.endings.doubtful)
-        return Survey(classes, self.arguments.close(), tools, facts, found, bytes(self.failed), doubtful)
+        found, ends = self.doubts.findings(), (tuple(self.endings.doubtful), tuple(self.endings.did_nothing))
+        return Survey(classes, self.arguments.close(), tools, facts, found, bytes(self.failed), *ends)
 
     def _tool(self, key: ToolKey) -> ToolClasses:
         known = self._known(*key)

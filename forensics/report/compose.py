@@ -16,7 +16,7 @@ from forensics import __version__
 from forensics.analysis.content.noted import CODES
 from forensics.analysis.decide import advice
 from forensics.analysis.run import TraceAnalysis
-from forensics.core.classes import ClassEvidence, Classification, weighs
+from forensics.core.classes import ClassEvidence, Classification, Effect, weighs
 from forensics.core.jsonvalue import short_json, spell_surrogates
 from forensics.core.reading import Reading
 from forensics.core.sanitise import one_line
@@ -328,7 +328,12 @@ def trace_row(analysis: TraceAnalysis, numbering: Numbering, *, at_once: bool = 
         rerun_of=_rerun_of(analysis, first),
         executed_again=[row for at in again for row in rows.of(range(at, at + 1))],
         also_in=[spell_surrogates(name) for name in trace.also_in],
+        did_nothing=[first + trace.calls[row].step for row in analysis.did_nothing if _may_act(analysis, row)],
     )
+
+
+def _may_act(analysis: TraceAnalysis, row: int) -> bool:
+    return analysis.calls[row].effect is not Effect.NONE
 
 
 def _but(rows: CallRows, left: Sequence[int]) -> Callable[[range], list[CallRow]]:

@@ -259,7 +259,8 @@ class RerunOf(Document, frozen=True):
 class TraceRow(Document, frozen=True):
     """One agent run. `calls` has each call that was asked for once; what a branch executed once more stands in
     `executed_again`. `also_in` names other evidences that tell of the same run and were
-    compared with it.
+    compared with it. `did_nothing` are the steps of the calls with an effect, or that may have one, that count as
+    answered, and of which the result says that they failed or that it was done already (derived).
     """
 
     id: str
@@ -275,6 +276,7 @@ class TraceRow(Document, frozen=True):
     rerun_of: RerunOf | None = None
     executed_again: list[CallRow] = []
     also_in: list[str] = []
+    did_nothing: list[int] = []
 
     @property
     def executions(self) -> Sequence[CallRow]:

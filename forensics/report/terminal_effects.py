@@ -14,7 +14,7 @@ from forensics.report.terminal_page import Span, cells, name, plural, short, val
 from forensics.report.terminal_verdict import flow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container
 
     from forensics.report.documents import BasisRow, CallRow, ToolRow, TraceRow
     from forensics.report.terminal_page import Page
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 MARKS = {"side-effecting": "!", "handle-returning": "#", "idempotent": "="}
 LEGEND = "! side-effecting   # handle-returning   = idempotent   ~ volatile"
 _MOST = 50
+_Groups = tuple[list[list["CallRow"]], int]
+_CAME_TO_NOTHING = frozenset({"denied", "failed"})
 _HANDLES = 30
 HIDING = "evidence_gap"
 """The code of the reasons that speak of what was not read or recorded, which may hold more than what was."""
@@ -41,23 +43,36 @@ def moment(at: str | None) -> str:
 
 
 def effects(page: Page, trace: TraceRow) -> None:
-    """Each write with time, target, handle, outcome and how often; equal calls stand together."""
+    """Each write with time, target, handle, outcome and how often; equal calls that ended alike stand together. Those
+    that were denied, failed or did nothing stand apart.
+    """
     held = _held_back(trace)
-    told, count = _alike(trace.executions, held)
+    (acted, many), (came_to_nothing, others) = _alike(trace, held)
     page.title("What took effect")
     hidden = any(reason.code == HIDING for reason in trace.verdict.reasons)
-    if not told:
-        why = (
-            "no call of this rerun was really run"
-            if held
-            else "no call of this run is known or feared to change anything"
-        )
-        page.line(f"nothing in what was read: {_MORE}" if hidden else f"nothing: {why}", first="  ")
-    for group in told:
-        _effect(page, group)
-    page.more(count - _MOST)
-    if told and hidden:
+    if not acted:
+        page.line(f"nothing in what was read: {_MORE}" if hidden else f"nothing: {_why(held, others)}", first="  ")
+    _groups(page, acted, many)
+    if acted and hidden:
         page.line(f"and {_MORE}", first="  ")
+    if came_to_nothing:
+        page.title("Denied or failed")
+        _groups(page, came_to_nothing, others, trace.did_nothing)
+
+
+def _why(held: frozenset[int], others: int) -> str:
+    """Why nothing took effect."""
+    if held:
+        return "no call of this rerun was really run"
+    if others:
+        return "what might have was denied or failed, as its record or result says"
+    return "no call of this run is known or feared to change anything"
+
+
+def _groups(page: Page, groups: list[list[CallRow]], many: int, nothing: Container[int] = ()) -> None:
+    for group in groups:
+        _effect(page, group, nothing)
+    page.more(many - _MOST)
 
 
 def _held_back(trace: TraceRow) -> frozenset[int]:
@@ -66,24 +81,31 @@ def _held_back(trace: TraceRow) -> frozenset[int]:
     return frozenset(repeat.step for repeat in did if not repeat.executed and repeat.did != NO_RESULT)
 
 
-def _alike(calls: Sequence[CallRow], held: frozenset[int]) -> tuple[list[list[CallRow]], int]:
-    """The first groups of equal calls with an effect, and how many groups there are."""
-    groups: dict[bytes, int] = {}
-    kept: list[tuple[int, int]] = []  # places of calls, with the number of their group
-    for at, (step, effect, tool, arguments) in enumerate(fields(calls, "step", "effect", "tool", "arguments")):
+def _alike(trace: TraceRow, held: frozenset[int]) -> tuple[_Groups, _Groups]:
+    """The first groups of equal calls with an effect that ended alike, and how many groups there are: of those that
+    took effect or may have, and of the others.
+    """
+    calls, nothing = trace.executions, frozenset(trace.did_nothing)
+    groups: tuple[dict[bytes, int], dict[bytes, int]] = ({}, {})
+    kept: list[tuple[int, bool, int]] = []  # places of calls, whether they came to nothing, the number of their group
+    told = fields(calls, "step", "effect", "tool", "arguments", "outcome", "absence")
+    for at, (step, effect, tool, arguments, outcome, absence) in enumerate(told):
         if effect == "none" or step in held:
             continue
-        key = tool.encode("utf-8", "surrogatepass") + b"\n" + canonical(arguments)
-        group = groups.setdefault(blake2b(key, digest_size=16).digest(), len(groups))
+        ended = "nothing" if step in nothing else f"{outcome} {absence}"
+        apart = step in nothing or outcome in _CAME_TO_NOTHING
+        key = f"{ended}\n{tool}\n".encode("utf-8", "surrogatepass") + canonical(arguments)
+        known = groups[apart]
+        group = known.setdefault(blake2b(key, digest_size=16).digest(), len(known))
         if group < _MOST:
-            kept.append((at, group))
-    told: list[list[CallRow]] = [[] for _ in range(min(len(groups), _MOST))]
-    for (_, group), call in zip(kept, picked(calls, [at for at, _ in kept]), strict=True):
-        told[group].append(call)
-    return told, len(groups)
+            kept.append((at, apart, group))
+    found: tuple[list[list[CallRow]], ...] = tuple([[] for _ in range(min(len(known), _MOST))] for known in groups)
+    for (_, apart, group), call in zip(kept, picked(calls, [at for at, *_ in kept]), strict=True):
+        found[apart][group].append(call)
+    return (found[0], len(groups[0])), (found[1], len(groups[1]))
 
 
-def _effect(page: Page, group: list[CallRow]) -> None:
+def _effect(page: Page, group: list[CallRow], nothing: Container[int]) -> None:
     call = group[0]
     when = moment(call.at)
     often = "once" if len(group) == 1 else f"{len(group)} times (steps {', '.join(str(c.step) for c in group[:20])})"
@@ -96,7 +118,7 @@ def _effect(page: Page, group: list[CallRow]) -> None:
     )
     if call.arguments is not None:
         page.line(Span(value(call.arguments, 160), "quote"), first="    with ", rest="         ")
-    page.line(*_outcome(group), *_minted(group), first="    ")
+    page.line(*_outcome(group, nothing), *_minted(group), first="    ")
 
 
 _DID = {
@@ -106,6 +128,9 @@ _DID = {
     "indeterminate": "may have taken effect",
     "absent": "its result is absent",
 }
+_DID_NOTHING = "failed or was done already, as its result says:"
+_LEADS = frozenset({_DID["recorded"], _DID_NOTHING})
+_LEFT = {"denied": "", "failed": "what it did before it failed is not told"}
 _KIND = {
     "overwriting": "overwrites",
     "repeating": "adds an effect each time",
@@ -114,13 +139,19 @@ _KIND = {
 }
 
 
-def _outcome(group: list[CallRow]) -> list[Span]:
-    """What became of the calls; where a result minted nothing its text is shown, since it may say that it failed."""
-    said = [_DID[call.outcome] + (f" ({call.absence})" if call.absence else "") for call in group]
-    told = {call.result_preview for call in group if call.result_preview and not call.minted}
-    lead = " " if said == ["returned"] * len(said) else ", answered with "
+def _outcome(group: list[CallRow], nothing: Container[int]) -> list[Span]:
+    """What became of calls that ended alike; where no result minted anything its text is shown, since it may say that
+    the call failed.
+    """
+    call = group[0]
+    said = _DID[call.outcome] + (f" ({call.absence})" if call.absence else "")
+    if call.step in nothing:
+        said = _DID_NOTHING
+    told = set() if any(one.minted for one in group) else {one.result_preview for one in group if one.result_preview}
+    lead = " " if said in _LEADS else ", answered with "
     result = [Span(lead), Span(value(told.pop(), 100), "quote")] if len(told) == 1 else []
-    return [Span(", ".join(dict.fromkeys(said))), *result, Span(f"; {_KIND[group[0].effect]}")]
+    left = _LEFT.get(call.outcome, _KIND[call.effect]) if said != _DID_NOTHING else ""
+    return [Span(said), *result, *([Span(f"; {left}")] if left else [])]
 
 
 def _minted(group: list[CallRow]) -> list[Span]:

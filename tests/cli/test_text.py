@@ -6,6 +6,7 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -110,7 +111,44 @@ def test_what_an_agent_was_answered_is_no_part_of_how_its_call_ended(tmp_path: P
     result = {"type": "tool_result", "call_id": "c", "error": "timed out", "is_error": True}
     path.write_text("".join(json.dumps(line) + "\n" for line in ({"type": "user", "text": "go"}, call, result)))
     said = text("audit", path)
-    assert "failed, answered with timed out; " in said
+    assert "may have taken effect, answered with timed out; " in said
+
+
+def test_what_was_denied_or_failed_did_not_take_effect(tmp_path: Path) -> None:
+    """Each ends a line of its own, and none lends another its result."""
+    path = tmp_path / "run.jsonl"
+    answers: list[dict[str, Any]] = [
+        {"result": "denied by operator", "status": "denied"},
+        {"result": "card declined", "is_error": True},
+        {"result": "Error: card declined"},
+        {"result": "Request timed out"},
+        {"result": {"id": "ch_55029f"}},
+        {"result": "already paid: ch_55029f"},
+    ]
+    lines: list[dict[str, Any]] = [{"type": "user", "text": "go"}]
+    for number, answer in enumerate(answers):
+        lines.append({"type": "tool_call", "id": f"c{number}", "name": "charge_card", "args": {"order": 7}})
+        lines.append({"type": "tool_result", "call_id": f"c{number}", **answer})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    said = " ".join(text("audit", path).split())
+    acted, _, rest = said.partition("Denied or failed")
+    acted, apart = acted.partition("What took effect")[2], rest.partition("Tools")[0]
+    assert acted.count("charge_card once") == 2
+    assert "may have taken effect, answered with Request timed out; can't be undone" in acted
+    assert "returned; can't be undone; minted ch_55029f" in acted
+    assert apart.count("charge_card") == 3
+    assert "denied, not run, answered with denied by operator" in apart
+    assert "failed, answered with card declined; what it did before it failed is not told" in apart
+    assert "charge_card 2 times (steps 5, 11)" in apart
+
+
+def test_where_all_was_denied_nothing_took_effect(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    call = {"type": "tool_call", "id": "c", "name": "pay", "args": {}}
+    result = {"type": "tool_result", "call_id": "c", "result": "no", "status": "denied"}
+    path.write_text("".join(json.dumps(line) + "\n" for line in ({"type": "user", "text": "go"}, call, result)))
+    said = " ".join(text("audit", path).split())
+    assert "What took effect nothing: what might have was denied or failed, as its record or result says" in said
 
 
 def test_classes_are_told_by_word_and_mark(samples: Path) -> None:

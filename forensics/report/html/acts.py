@@ -42,6 +42,7 @@ def effects(document: ReportDocument) -> Markup:
     """Each call that changed something, or may have."""
     part = document.effects
     rows = _apart(part.rows)
+    acted, others = ([one for one in rows if one.came_to_nothing is nothing] for nothing in (False, True))
     counted = [one for one in part.by_outcome if one.count]
     return section(
         "effects",
@@ -51,8 +52,10 @@ def effects(document: ReportDocument) -> Markup:
         None
         if not part.rows
         else el("p", "Outcomes: ", ", ".join(f"{one.count:,} {one.what}" for one in counted), "."),
-        table("Effects", _EFFECTS, (_effect(document, one) for one in rows[:FULL])) if rows else None,
-        brief_table("Further effects", _FURTHER, rows[FULL:], _further),
+        table("Effects", _EFFECTS, (_effect(document, one) for one in acted[:FULL])) if acted else None,
+        brief_table("Further effects", _FURTHER, acted[FULL:], _further),
+        table("Denied or failed", _EFFECTS, (_effect(document, one) for one in others[:FULL])) if others else None,
+        brief_table("Further calls denied or failed", _FURTHER, others[FULL:], _further),
     )
 
 

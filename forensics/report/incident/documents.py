@@ -125,7 +125,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class EffectRow(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "class"}):
     """One call that changed something, or may have. `outcome` is confirmed (the result holds what the call made, or
     says that it was done), answered (any other result), failed, denied or unknown; `times` counts the calls
-    of this trace with the same tool and arguments, itself included, and `alike` are the steps of the first twenty.
+    of this trace with the same tool, arguments and outcome, itself included, and `alike` are the steps of the first 20.
     """
 
     trace: int
@@ -149,6 +149,11 @@ class EffectRow(msgspec.Struct, frozen=True, kw_only=True, rename={"class_": "cl
     times: int
     alike: list[int]
     locator: Place
+
+    @property
+    def came_to_nothing(self) -> bool:
+        """Whether the call was denied or failed, as its record or its result says."""
+        return self.outcome in {"denied", "failed"}
 
 
 class Effects(msgspec.Struct, frozen=True, kw_only=True):

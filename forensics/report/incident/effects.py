@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from forensics.analysis.outcomes import failed_by_its_words
+from forensics.analysis.ends import End
+from forensics.analysis.outcomes import end_by_its_words
 from forensics.analysis.oversight import approvals
 from forensics.core.classes import Source, weighs
 from forensics.core.jsonvalue import canonical, spell_surrogates, value_of
@@ -18,6 +19,8 @@ from forensics.report.incident.statements import derived, share
 from forensics.report.terminal_page import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from forensics.analysis.run import TraceAnalysis
     from forensics.core.classes import Classification
     from forensics.core.trace import Call
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 OUTCOMES = ("confirmed", "answered", "failed", "denied", "unknown")
 _ENDED = frozenset({"failed", "denied"})
+_BY_WORDS: dict[End | None, str] = {End.FAILED: "failed", End.DOUBTFUL: "unknown"}
 # Names of arguments that say what is acted on, the most telling first.
 _TARGETS = (
     "to recipient recipients email phone channel url uri endpoint path file_path filename repository repo table "
@@ -43,18 +47,23 @@ def effects(material: Material) -> Effects:
     calls = sum(len(trace.executions) for trace in material.traces)
     counted = Counter(row.outcome for row in rows)
     steps = [row.step for row in rows]
-    text = (
-        f"{len(rows)} of {plural(calls, 'call')} changed something or may have"
-        + ("; the others read, as far as is known." if len(rows) < calls else ".")
-        if rows
-        else f"Of {plural(calls, 'call')} none is known or feared to change anything."
-    )
     return Effects(
         calls=share("calls with an effect, or that may have one", len(rows), calls),
         by_outcome=[share(outcome, counted[outcome], len(rows)) for outcome in OUTCOMES],
-        statement=derived(text, "effect of each call (tool classes)", steps=steps),
+        statement=derived(_statement(rows, calls), "effect of each call (tool classes)", steps=steps),
         rows=rows,
     )
+
+
+def _statement(rows: Sequence[EffectRow], calls: int) -> str:
+    """How many of the calls changed something, and what became of the others."""
+    if not rows:
+        return f"Of {plural(calls, 'call')} none is known or feared to change anything."
+    nothing = sum(row.came_to_nothing for row in rows)
+    others = [f"{nothing} more {'was' if nothing == 1 else 'were'} denied or failed"] if nothing else []
+    if len(rows) < calls:
+        others.append("the others read, as far as is known")
+    return "; ".join([f"{len(rows) - nothing} of {plural(calls, 'call')} changed something or may have", *others]) + "."
 
 
 def _rows(material: Material, index: int) -> list[EffectRow]:
@@ -63,8 +72,8 @@ def _rows(material: Material, index: int) -> list[EffectRow]:
     own = {first + call.step: (row, call) for row, call in enumerate(analysis.trace.calls)}
     approved = approved_calls(analysis, first)
     told = [Told(material, index, call, *own[call.step]) for call in effect_calls(trace)]
-    alike: dict[tuple[str, bytes], list[int]] = {}
-    steps = [alike.setdefault(_key(one.call), []) for one in told]
+    alike: dict[tuple[str, bytes, str], list[int]] = {}
+    steps = [alike.setdefault((*_key(one.call), _outcome(one)[0]), []) for one in told]
     for one, equal in zip(told, steps, strict=True):
         equal.append(one.row.step)
     return [_row(one, approved.get(one.row.step, []), equal) for one, equal in zip(told, steps, strict=True)]
@@ -122,9 +131,10 @@ def _outcome(told: Told) -> tuple[str, str]:
     if row.outcome in _ENDED:
         return row.outcome, "recorded"
     if row.outcome != "recorded":
-        return "unknown", "recorded"
-    if failed_by_its_words(told.call):
-        return "failed", "derived"
+        return "unknown", "recorded" if told.call.marked is None else "derived"
+    end = end_by_its_words(told.call)
+    if end in _BY_WORDS:
+        return _BY_WORDS[end], "derived"
     evidence = told.material.analyses[told.trace].calls[told.position].evidence
     if row.minted or any(piece.source is Source.RESULT and piece.effect for piece in evidence):
         return "confirmed", "derived"

@@ -42,6 +42,7 @@ _ENDED = {
     "denied": "it was denied",
     "unknown": "how it ended is not known",
 }
+_CHANGED = "changed something or may have"
 _ACTED = frozenset({"irreversible", "repeating"})
 _ELSEWHERE = "an equal value may have come from another place"
 _LOUDEST = ("critical", "high")
@@ -142,18 +143,28 @@ def _quote(said: str, name: str) -> str:
 
 
 def _acts(effects: Sequence[EffectRow], names: Sequence[str]) -> Iterator[Statement]:
-    """The effects that do most harm, those with equal arguments together, each with the run that it is of."""
+    """The effects that do most harm, those with equal arguments that ended alike together, each with the run that it is
+    of. What was denied or failed comes last.
+    """
     groups: dict[tuple[int, ...], list[EffectRow]] = {}
     for row in effects:
         groups.setdefault(tuple(row.alike), []).append(row)
-    told = sorted(groups.values(), key=lambda rows: (_HARM.index(rows[0].effect), -len(rows), rows[0].step))
+    told = sorted(groups.values(), key=_by_harm)
     most = _EFFECTS + 1 if len(told) == _EFFECTS + 1 else _EFFECTS  # a sentence for the rest could as well tell it
     for rows in sorted(told[:most], key=lambda rows: rows[0].step):
         yield derived(f"{_in(names[rows[0].trace])}{_act(rows)}", ", ".join(rows[0].rules), steps=rows[0].alike)
-    rest = [row.step for rows in told[most:] for row in rows]
-    if rest:
-        text = f"{plural(len(rest), 'more call')} changed something or may have; the table of effects has them all."
-        yield derived(text, "effect of each call (tool classes)", steps=rest)
+    rest = [row for rows in told[most:] for row in rows]
+    for nothing in (False, True):
+        steps = [row.step for row in rest if row.came_to_nothing is nothing]
+        if steps:
+            what = ("was" if len(steps) == 1 else "were") + " denied or failed" if nothing else _CHANGED
+            text = f"{plural(len(steps), 'more call')} {what}; the table of effects has them all."
+            yield derived(text, "effect of each call (tool classes)", steps=steps)
+
+
+def _by_harm(rows: Sequence[EffectRow]) -> tuple[bool, int, int, int]:
+    row = rows[0]
+    return row.came_to_nothing, _HARM.index(row.effect), -len(rows), row.step
 
 
 def _act(rows: Sequence[EffectRow]) -> str:
@@ -164,13 +175,15 @@ def _act(rows: Sequence[EffectRow]) -> str:
     values = list(dict.fromkeys(short(value, 60) for one in rows for value in one.handles))
     gave = f" and gave {', '.join(values[:3])}{' and more' if len(values) > _GIVEN else ''}" if values else ""
     ended = " and ".join(dict.fromkeys(_how(one) for one in rows))
-    return f"{short(row.tool, 60)} was called {often}{on}{when}: {ended}{gave}. {_REPEAT[row.effect]}"
+    again = "" if row.came_to_nothing else f" {_REPEAT[row.effect]}"
+    return f"{short(row.tool, 60)} was called {often}{on}{when}: {ended}{gave}.{again}"
 
 
 def _how(row: EffectRow) -> str:
     """How a call ended; an answer that shows no success is quoted, since it may say that the call failed."""
     answer = row.outcome in {"answered", "failed"} and row.result
-    return f"{_ENDED[row.outcome]} “{short(row.result or '', _ANSWER)}”" if answer else _ENDED[row.outcome]
+    with_ = " with" if row.outcome == "failed" else ""
+    return f"{_ENDED[row.outcome]}{with_} “{short(row.result or '', _ANSWER)}”" if answer else _ENDED[row.outcome]
 
 
 def _values(material: Material, names: Sequence[str]) -> Iterator[Statement]:

@@ -37,8 +37,13 @@ def effects(ticket: Ticket) -> Iterator[str]:
         "approved",
         "alike",
     )
-    if part.rows:
-        yield from table(ticket.most, head, (_effect(ticket, row) for row in part.rows), len(part.rows))
+    acted = [row for row in part.rows if not row.came_to_nothing]
+    if acted:
+        yield from table(ticket.most, head, (_effect(ticket, row) for row in acted), len(acted))
+    others = [row for row in part.rows if row.came_to_nothing]
+    if others:
+        yield from ("### Denied or failed", "")
+        yield from table(ticket.most, head, (_effect(ticket, row) for row in others), len(others))
 
 
 def _effect(ticket: Ticket, row: EffectRow) -> tuple[str, ...]:

@@ -122,6 +122,36 @@ def test_it_agrees_with_the_audit(sample: str) -> None:
     assert len(set(prints)) == len(prints)
 
 
+def test_what_came_to_nothing_is_no_effect(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    answers: list[dict[str, Any]] = [
+        {"result": "no", "status": "denied"},
+        {"result": "Error: card declined"},
+        {"result": "Request timed out"},
+        {"result": {"id": "ch_55029f"}},
+    ]
+    lines: list[dict[str, Any]] = [{"type": "user", "text": "go"}]
+    for number, answer in enumerate(answers):
+        lines.append({"type": "tool_call", "id": f"c{number}", "name": "charge_card", "args": {"order": 7}})
+        lines.append({"type": "tool_result", "call_id": f"c{number}", **answer})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    told = forensics.examine(path).report(ReportOptions(content=Level.PREVIEW))
+    document = json.loads(json_bytes(told))
+    rows = document["effects"]["rows"]
+    assert [(row["outcome"], row["outcome_basis"], row["times"]) for row in rows] == [
+        ("denied", "recorded", 1),
+        ("failed", "derived", 1),
+        ("unknown", "derived", 1),
+        ("confirmed", "derived", 1),
+    ]
+    assert document["effects"]["statement"]["text"] == (
+        "2 of 4 calls changed something or may have; 2 more were denied or failed."
+    )
+    ticket = markdown(told).decode("utf-8")
+    assert ticket.index("`Request timed out`") < ticket.index("### Denied or failed")
+    assert ticket.index("### Denied or failed") < ticket.index("`Error: card declined`") < ticket.index("## Timeline")
+
+
 def test_the_pager_incident_is_told() -> None:
     document = report("pager.json")
     assert document["verdict"]["traces"][0]["decided_by"]["step"] == 6
