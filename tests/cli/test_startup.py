@@ -115,7 +115,8 @@ def test_every_help_has_examples_at_80_columns(path: tuple[str, ...]) -> None:
         ("forensics audit --fail-on ", {"info", "low", "medium", "high", "critical"}),
         (
             "forensics audit --input-format openai",
-            {"openai-chat", "openai-responses", "openai-agents-traces", "openai-agents-runstate"},
+            {"openai-chat", "openai-responses", "openai-agents-traces", "openai-agents-runstate"}
+            | {"openai-assistants", "openai-realtime"},
         ),
         ("forensics schema pol", {"policy", "policy-check"}),
     ],
