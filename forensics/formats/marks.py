@@ -21,7 +21,17 @@ if TYPE_CHECKING:
 
 _MESSAGES = frozenset(
     {"role", "parts", "lc", "type", "request", "body", "object", "input", "messages", "contents", "items"}
-    | {"candidates", "output", "custom_id", "request_body", "modelInput", "steps", "outputs", "message_type"}
+    | {
+        "candidates",
+        "output",
+        "custom_id",
+        "request_body",
+        "modelInput",
+        "run_data",
+        "steps",
+        "outputs",
+        "message_type",
+    }
 )
 _RPC_BODIES = ("msg", "message", "payload", "data", "body", "rpc", "raw", "content", "request", "response")
 

@@ -136,6 +136,21 @@ def test_messages_of_langchain_one_a_line(tmp_path: Path) -> None:
     assert [call.outcome for call in trace.calls] == [Outcome.RECORDED]
 
 
+def test_runs_that_agno_keeps(tmp_path: Path) -> None:
+    asked = {"role": "assistant", "content": "I pay", "tool_calls": [ASKED]}
+    told = {
+        "role": "tool",
+        "content": "no account",
+        "tool_call_id": "call_a",
+        "tool_name": "pay",
+        "tool_call_error": True,
+    }
+    run = {"run_id": "r", "status": "COMPLETED", "messages": [{"role": "user", "content": "pay bob"}, asked, told]}
+    for held in (run, [{"run_id": "r", "run_type": "agent", "run_data": run}]):
+        (trace,) = read_value(tmp_path, held).traces
+        assert [(call.recorded_id, call.outcome) for call in trace.calls] == [("call_a", Outcome.FAILED)]
+
+
 # pydantic ai ---------------------------------------------------------------------------------------------------------
 
 

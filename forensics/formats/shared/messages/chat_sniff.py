@@ -45,7 +45,7 @@ _ITEMS = frozenset(
 )
 """Items that stand a line for themselves in no other format."""
 _LISTS = ("messages", "contents", "input", "items")
-_WRAPPERS = ("request", "body", "request_body", "modelInput", "inputBodyJson")
+_WRAPPERS = ("request", "body", "request_body", "modelInput", "inputBodyJson", "run_data")
 _ANSWERS = ("response", "response_body", "body", "result", "message")
 """Members in which the answer of a batch, or of a gateway's log, stands without its request."""
 _CALLERS_OWN = frozenset({"custom_id", "request_body"})
@@ -134,8 +134,10 @@ def _of_object(fields: Fields) -> list[Fields]:
 
 
 def _is_foreign(fields: Fields) -> bool:
-    """Whether an object has keys of another format. Pydantic AI keeps the conversation's id in each of its messages."""
-    return not _FOREIGN.isdisjoint(fields) and not is_model_message(fields)
+    """Whether an object has keys of another format. Pydantic AI keeps the conversation's id in each of its messages,
+    and Agno says beside a run of which type it is.
+    """
+    return not _FOREIGN.isdisjoint(fields) and "run_data" not in fields and not is_model_message(fields)
 
 
 def _is_one(fields: Fields) -> bool:
@@ -200,7 +202,7 @@ def _of_array(items: list[msgspec.Raw]) -> list[Fields]:
     if messages and is_step(messages[0]):
         return [{"interaction": items[0]}]
     if messages and not any(is_message(m) for m in messages[:1]):
-        return _of_object(messages[0]) if messages[0].keys() & {"messages", "contents"} else []
+        return _of_object(messages[0]) if messages[0].keys() & {"messages", "contents", "run_data"} else []
     return [m for m in messages if is_message(m) and not _is_foreign(m)]
 
 

@@ -30,7 +30,7 @@ from forensics.formats.shared.messages.model_messages import parse_messages, wit
 from forensics.formats.shared.messages.vocabulary import is_of_langchain, parse_message
 
 LISTS = ("messages", "contents", "input", "items", "history")
-_REQUESTS = ("request", "body", "req", "request_body", "modelInput")
+_REQUESTS = ("request", "body", "req", "request_body", "modelInput", "run_data")
 _RESPONSES = ("response", "completion", "resp", "response_body", "modelOutput")
 _LOGGED = (("input", "inputBodyJson"), ("output", "outputBodyJson"))
 """Where Bedrock's log of model invocations keeps the request and the response."""

@@ -124,7 +124,11 @@ def is_cut(fields: Fields) -> bool:
 
 
 def _says_failed(fields: Fields) -> bool:
-    return is_true(fields, "is_error", "isError") or text(fields, "status") in ("error", "failed", "incomplete")
+    return is_true(fields, "is_error", "isError", "tool_call_error") or text(fields, "status") in (
+        "error",
+        "failed",
+        "incomplete",
+    )
 
 
 _DENIALS = (
