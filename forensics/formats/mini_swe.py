@@ -7,6 +7,7 @@ message of the user; the calls told of them are derived from that rule (FORMATS 
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -31,6 +32,8 @@ from forensics.formats.shared.messages.telling import Doubts, Finder, taint, tel
 from forensics.formats.shared.messages.vocabulary import parse_message
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from forensics.core.build import Spot, TraceBuilder
     from forensics.core.reading import EvidenceBuilder
     from forensics.core.trace import Payload
@@ -48,7 +51,8 @@ SPANS_ARE_COMPLETE = False
 
 TOOL = "bash"
 _FORMAT = "mini-swe-agent"
-_COMMAND = re.compile(r"```(?:mswea_bash_command|bash|sh)[ \t]*\n(.*?)\n```", re.DOTALL)
+_OPENS = re.compile(r"```(?:mswea_bash_command|bash|sh)[ \t]*\n")
+_CLOSES = "\n```"
 _OBSERVED = ("<returncode>", "<output>", "<output ", "<exception>")
 _SUBMITS = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "MINI_SWE_AGENT_FINAL_OUTPUT")
 _LATE = "timed out"
@@ -61,7 +65,7 @@ def sniff(look: Look) -> int:
     if text(look.members(), "trajectory_format").startswith(_FORMAT):
         return 95
     messages = look.items()
-    asks = any(text(m, "role") == "assistant" and _COMMAND.search(text(m, "content")) for m in messages)
+    asks = any(True for m in messages if text(m, "role") == "assistant" for _ in _blocks(text(m, "content")))
     gives = any(text(m, "role") == "user" and text(m, "content").lstrip().startswith(_OBSERVED) for m in messages)
     return 75 if asks and gives else 0
 
@@ -151,5 +155,16 @@ def _commands(message: Message, fields: Fields) -> list[str]:
     noted = items_in(object_in(fields, "extra"), "actions")
     if noted:
         return [text(fields_of(action), "command", "action") for action in noted]
-    found = _COMMAND.findall("" if message.text is None else text_of(message.text))
+    found = list(islice(_blocks("" if message.text is None else text_of(message.text)), 2))
     return [found[0].strip()] if len(found) == 1 else []
+
+
+def _blocks(said: str) -> Iterator[str]:
+    """The code blocks of a text. Where no end follows one, none follows a later one."""
+    opens = _OPENS.search(said)
+    while opens is not None:
+        end = said.find(_CLOSES, opens.end())
+        if end < 0:
+            return
+        yield said[opens.end() : end]
+        opens = _OPENS.search(said, end + len(_CLOSES))

@@ -133,3 +133,11 @@ ANSWER = {"role": "tool", "tool_call_id": "c-ls", "content": "<returncode>0</ret
 def test_only_the_last_command_of_a_run_ended_it(tmp_path: Path, messages: list[Fields], absence: Absence) -> None:
     trace = read(tmp_path, {"trajectory_format": "mini-swe-agent-1.1", "messages": [SYSTEM, *messages]}).traces[0]
     assert trace.calls[0].absence is absence
+
+
+def test_marks_of_blocks_that_nothing_ends_are_gone_through_once(tmp_path: Path) -> None:
+    """As many marks as took minutes when each was followed to the end of the text."""
+    reading = read(
+        tmp_path, [SYSTEM, gives("go"), runs("ls"), OK, {"role": "assistant", "content": "```bash\nx " * 200_000}]
+    )
+    assert [call.tool for call in reading.traces[0].calls] == ["bash"]
