@@ -200,3 +200,31 @@ def test_a_stream_beside_a_request_is_the_answer_to_it(tmp_path: Path, kept: obj
     found = read_evidence(path)
     assert [c.tool for t in found.traces for c in t.calls] == ["page", "look"]
     assert not found.gaps
+
+
+def test_calls_that_a_server_numbers_alike_are_two_where_each_has_an_id_and_a_tool() -> None:
+    found = read_events(sse(chunk(part(0, "", id="c1", name="page")), chunk(part(0, "", id="c2", name="look")),
+                            chunk({}, "tool_calls")))  # fmt: skip
+    (choice,) = found.body["choices"]
+    assert [(call["id"], call["function"]["name"]) for call in choice["message"]["tool_calls"]] == [
+        ("c1", "page"),
+        ("c2", "look"),
+    ]
+    again = read_events(sse(chunk(part(0, "{", id="c1", name="page")), chunk(part(0, "}", id="c9")),
+                            chunk({}, "tool_calls")))  # fmt: skip
+    (choice,) = again.body["choices"]
+    assert [call["function"] for call in choice["message"]["tool_calls"]] == [{"name": "page", "arguments": "{}"}]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        {"object": "chat.completion.chunk", "choices": {"0": {"delta": part(1, "{}", name="look")}}},
+        {"object": "chat.completion.chunk", "choices": [[{"delta": part(1, "{}", name="look")}]]},
+        chunk({"tool_calls": {"1": {"function": {"name": "look"}}}}),
+        chunk({"tool_calls": [{"index": "1", "function": {"name": "look"}}]}),
+        chunk({"tool_calls": ["look"]}),
+    ],
+)
+def test_a_chunk_of_another_shape_may_hide_a_call(piece: Fields) -> None:
+    assert read_events(sse(*CHAT[:-1], piece, CHAT[-1], "[DONE]")).doubts

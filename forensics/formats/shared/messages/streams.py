@@ -108,8 +108,9 @@ def _unwrapped(kind: str, value: Body) -> Body:
 
 
 def _together(values: list[Any], *, bad: int) -> Streamed:
-    doubts = [f"{bad} pieces of the stream can't be read, or can be read in two ways"] if bad else []
     pieces = [v for value in values for v in (value if isinstance(value, list) else [value]) if isinstance(v, dict)]
+    bad += sum(map(_is_misshapen, pieces))
+    doubts = [f"{bad} pieces of the stream can't be read, or can be read in two ways"] if bad else []
     joiner = next((join for fits, join in _JOINERS if any(fits(piece) for piece in pieces)), None)
     if joiner is None:
         return Streamed(pieces[-1] if len(pieces) == 1 else pieces or None, tuple(doubts))
@@ -136,6 +137,20 @@ def _is_chunk(piece: Body) -> bool:
     return isinstance(choices, list) and (
         piece.get("object") == "chat.completion.chunk" or any("delta" in _dict(c) for c in choices)
     )
+
+
+def _is_misshapen(piece: Body) -> bool:
+    """Whether a piece holds something else where a list of answers, a delta or a list of calls stands in a chunk."""
+    choices = piece.get("choices") or []
+    if not isinstance(choices, list):
+        return True
+    deltas = [choice.get("delta") or {} if isinstance(choice, dict) else None for choice in choices]
+    calls = [delta.get("tool_calls") or [] if isinstance(delta, dict) else None for delta in deltas]
+    return not all(isinstance(held, list) and all(map(_is_numbered, held)) for held in calls)
+
+
+def _is_numbered(call: object) -> bool:
+    return isinstance(call, dict) and isinstance(call.get("index", 0), int)
 
 
 def _join_chunks(pieces: list[Body]) -> _Joined:
@@ -172,11 +187,22 @@ def _add_calls(held: list[Body], deltas: Iterable[Body]) -> None:
         while len(held) <= min(index, _MOST_PARTS):
             held.append({"function": {}})
         call = held[min(index, _MOST_PARTS)]
+        if _begins_another(call, delta):
+            call = {"function": {}}
+            held.append(call)
         for name, value in delta.items():
             if name == "function":
                 _add_texts(call["function"], _dict(value))
             elif value is not None and name != "index":
                 call[name] = value
+
+
+def _begins_another(call: Body, delta: Body) -> bool:
+    """Whether a piece with an id and a tool of its own begins a call under the number of another: some servers number
+    every call with 0.
+    """
+    told, again = call.get("id"), delta.get("id")
+    return bool(told and again and told != again and _dict(delta.get("function")).get("name"))
 
 
 def _add_texts(held: Body, delta: Body) -> None:
