@@ -341,6 +341,24 @@ def test_a_run_that_does_not_hold_its_agent_is_kept_with_the_agent_and_offers_no
         assert "is named in place of MODULE:FUNCTION." in Path(f"out/r.{suffix}").read_text(encoding="utf-8")
 
 
+def test_runs_of_one_id_are_kept_as_cases_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for number in (1, 2):
+        call = {"type": "tool_call", "id": "c1", "name": "get_stock", "args": {"item": number}}
+        result = {"type": "tool_result", "call_id": "c1", "result": {"stock": 3}}
+        asked, said = ({"type": kind, "text": f"{kind} {number}"} for kind in ("user", "model"))
+        rows = [asked, {"type": "model", "text": "I look"}, call, result, said]
+        Path(f"run {number}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    ended = run(Path("run 1.jsonl"), Path("run 2.jsonl"), "--format", "json")
+    commands = json.loads(ended.stdout)["regression"]["commands"]
+    assert len(commands) == 3
+    for command in commands:
+        kept = CliRunner().invoke(program, shlex.split(command)[1:])
+        assert kept.exit_code == 0, kept.output
+    cases = [json.loads(line)["name"] for line in Path("cases/cases.jsonl").read_text("utf-8").splitlines()]
+    assert cases == ["run 1.jsonl:0", "run 2.jsonl:1"]
+
+
 def test_a_file_says_for_which_folder_its_commands_are_and_the_note_where_it_was_written(tmp_path: Path) -> None:
     page, ticket = tmp_path / "out" / "p.html", tmp_path / "out" / "p.md"
     page.parent.mkdir()

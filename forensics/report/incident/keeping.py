@@ -24,7 +24,7 @@ from forensics.report.terminal_page import plural, short
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from forensics.report.documents import CountsRow, EvidenceRow, RepeatRow, RerunOf, TraceRow
+    from forensics.report.documents import CountsRow, EvidenceRow, RepeatRow, RerunOf
     from forensics.report.incident.documents import Event, ReportFinding
     from forensics.report.incident.material import Material
 
@@ -128,13 +128,13 @@ def regression(material: Material) -> Regression:
     """The part of a report about keeping the run as a test. A command that would be refused is not offered."""
     alone: list[str] = []
     handed: list[str] = []
-    for trace, analysis in zip(material.traces, material.analyses, strict=True):
+    for index, (trace, analysis) in enumerate(zip(material.traces, material.analyses, strict=True)):
         if trace.verdict.level == "static":
             continue
         if why_not(analysis.trace, Plan()) is None:
-            alone.append(_save(material, trace, _FILE))
+            alone.append(_save(material, index, _FILE))
         elif why_not(analysis.trace, Plan(agent=_ANY)) is None:
-            handed.append(_save(material, trace, f"{_FILE_OF_AGENTS} {_AGENT}"))
+            handed.append(_save(material, index, f"{_FILE_OF_AGENTS} {_AGENT}"))
     return Regression(
         case_id=None,
         commands=_and_run(alone, _FILE),
@@ -142,9 +142,15 @@ def regression(material: Material) -> Regression:
     )
 
 
-def _save(material: Material, trace: TraceRow, to: str) -> str:
-    named = f"{_word(material.audit.evidence[trace.evidence].name)} --trace {_word(trace.id)}"
-    return f"forensics case save {named} --policy inject --with-evidence --to {to}"
+def _save(material: Material, index: int, to: str) -> str:
+    """The command for one trace. A case has the name of its trace: where other traces have that too, one of its own."""
+    trace = material.traces[index]
+    file = material.audit.evidence[trace.evidence].name
+    alone = material.is_only(trace.id)
+    name = "" if alone else f" --name {_word(f'{short(file, _NAME - 10)}:{index}')}"
+    return (
+        f"forensics case save {_word(file)} --trace {_word(trace.id)}{name} --policy inject --with-evidence --to {to}"
+    )
 
 
 def _and_run(saves: list[str], file: str) -> list[str]:

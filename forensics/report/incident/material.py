@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from forensics.report.code_pages import code_pages
@@ -29,6 +30,7 @@ class Material:
         self.analyses: list[TraceAnalysis] = [a for one in examined for a in one.analyses]
         self._firsts = [trace.first_step for trace in self.audit.traces]
         self._index = {trace.id: n for n, trace in reversed(list(enumerate(self.audit.traces)))}
+        self._often = Counter(trace.id for trace in self.audit.traces)
         self._handles = [{h.value: (n, h.kind) for n, h in enumerate(trace.handles)} for trace in self.audit.traces]
 
     @property
@@ -43,6 +45,10 @@ class Material:
     def value(self, index: int, value: str) -> str:
         """A handle's value as the report shows it; where no content is shown, its kind and its number in the trace."""
         return self.content.value(value, *self._handles[index].get(value, (0, "value")))
+
+    def is_only(self, trace_id: str) -> bool:
+        """Whether no two traces have this id."""
+        return self._often[trace_id] == 1
 
     def trace_index(self, trace_id: str | None, steps: Sequence[int]) -> int | None:
         """The index of a finding's trace: that of its first step, else the first trace of that id."""
