@@ -23,6 +23,7 @@ MARKS = {"side-effecting": "!", "handle-returning": "#", "idempotent": "="}
 LEGEND = "! side-effecting   # handle-returning   = idempotent   ~ volatile"
 _MOST = 50
 _Groups = tuple[list[list["CallRow"]], int]
+_UNKNOWN = "Effect unknown: these may have changed something, or only read"
 _CAME_TO_NOTHING = frozenset({"denied", "failed"})
 _HANDLES = 30
 HIDING = "evidence_gap"
@@ -44,24 +45,30 @@ def moment(at: str | None) -> str:
 
 def effects(page: Page, trace: TraceRow) -> None:
     """Each write with time, target, handle, outcome and how often; equal calls that ended alike stand together. Those
-    that were denied, failed or did nothing stand apart.
+    of which nothing tells what they do, and those that were denied, failed or did nothing, stand apart.
     """
     held = _held_back(trace)
-    (acted, many), (came_to_nothing, others) = _alike(trace, held)
+    (acted, many), (unknown, unclear), (came_to_nothing, others) = _alike(trace, held)
     page.title("What took effect")
     hidden = any(reason.code == HIDING for reason in trace.verdict.reasons)
     if not acted:
-        page.line(f"nothing in what was read: {_MORE}" if hidden else f"nothing: {_why(held, others)}", first="  ")
+        why = f" in what was read: {_MORE}" if hidden else f": {_why(held, unclear, others)}"
+        page.line(f"nothing{why}", first="  ")
     _groups(page, acted, many)
     if acted and hidden:
         page.line(f"and {_MORE}", first="  ")
+    if unknown:
+        page.title(_UNKNOWN)
+        _groups(page, unknown, unclear)
     if came_to_nothing:
         page.title("Denied or failed")
         _groups(page, came_to_nothing, others, trace.did_nothing)
 
 
-def _why(held: frozenset[int], others: int) -> str:
+def _why(held: frozenset[int], unclear: int, others: int) -> str:
     """Why nothing took effect."""
+    if unclear:
+        return "no call of this run is known to change anything; of those below it is not known"
     if held:
         return "no call of this rerun was really run"
     if others:
@@ -81,19 +88,19 @@ def _held_back(trace: TraceRow) -> frozenset[int]:
     return frozenset(repeat.step for repeat in did if not repeat.executed and repeat.did != NO_RESULT)
 
 
-def _alike(trace: TraceRow, held: frozenset[int]) -> tuple[_Groups, _Groups]:
+def _alike(trace: TraceRow, held: frozenset[int]) -> tuple[_Groups, _Groups, _Groups]:
     """The first groups of equal calls with an effect that ended alike, and how many groups there are: of those that
-    took effect or may have, and of the others.
+    took effect or may have, of those of which the effect is not known, and of those that came to nothing.
     """
     calls, nothing = trace.executions, frozenset(trace.did_nothing)
-    groups: tuple[dict[bytes, int], dict[bytes, int]] = ({}, {})
-    kept: list[tuple[int, bool, int]] = []  # places of calls, whether they came to nothing, the number of their group
+    groups: tuple[dict[bytes, int], ...] = ({}, {}, {})
+    kept: list[tuple[int, int, int]] = []  # places of calls, which of the three they are of, the number of their group
     told = fields(calls, "step", "effect", "tool", "arguments", "outcome", "absence")
     for at, (step, effect, tool, arguments, outcome, absence) in enumerate(told):
         if effect == "none" or step in held:
             continue
         ended = "nothing" if step in nothing else f"{outcome} {absence}"
-        apart = step in nothing or outcome in _CAME_TO_NOTHING
+        apart = 2 if step in nothing or outcome in _CAME_TO_NOTHING else int(effect == "unknown")
         key = f"{ended}\n{tool}\n".encode("utf-8", "surrogatepass") + canonical(arguments)
         known = groups[apart]
         group = known.setdefault(blake2b(key, digest_size=16).digest(), len(known))
@@ -102,7 +109,7 @@ def _alike(trace: TraceRow, held: frozenset[int]) -> tuple[_Groups, _Groups]:
     found: tuple[list[list[CallRow]], ...] = tuple([[] for _ in range(min(len(known), _MOST))] for known in groups)
     for (_, apart, group), call in zip(kept, picked(calls, [at for at, *_ in kept]), strict=True):
         found[apart][group].append(call)
-    return (found[0], len(groups[0])), (found[1], len(groups[1]))
+    return (found[0], len(groups[0])), (found[1], len(groups[1])), (found[2], len(groups[2]))
 
 
 def _effect(page: Page, group: list[CallRow], nothing: Container[int]) -> None:

@@ -42,6 +42,7 @@ FORBIDDEN = re.compile(
 # Every line of ours that begins at the left edge; all else is indented.
 OURS = re.compile(
     r"(?:REFUSED under strict, level (?:static|inject): .*|NOT READ .*|What took effect|Tools(?: of .*)?|Handles|"
+    r"Effect unknown: these may have changed something, or only read|Denied or failed|"
     r"Findings.*|Reasons|Evidence|Steps|Tuples|Step \d+: .*|Says|Bytes in the evidence| *\d+  .*)?"
 )
 

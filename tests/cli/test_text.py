@@ -63,7 +63,9 @@ def test_the_verdict_comes_first_and_the_sections_follow_in_order(samples: Path)
     titles = [line for line in lines if line and not line.startswith((" ", "REFUSED"))]
     assert lines[0] == "REFUSED under strict, level inject: trace-0 in pager.chat.json"
     assert lines[1].startswith("  decided by  step 6, pager.trigger: side-effecting and handle-returning")
-    assert titles == ["What took effect", "Tools", "Handles", "Findings", "Reasons", "Evidence", "Steps", "Tuples"]
+    first, unknown, *others = titles
+    assert (first, unknown.partition(":")[0]) == ("What took effect", "Effect unknown")
+    assert others == ["Tools", "Handles", "Findings", "Reasons", "Evidence", "Steps", "Tuples"]
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
@@ -263,3 +265,24 @@ def test_an_audit_of_a_rerun_alone_lists_only_what_it_ran(tmp_path: Path) -> Non
     assert "send_mail" in effects  # nothing says that it did not run
     assert "r1: rerun of t1 (recorded)" in shown
     assert "send_page injected" in shown
+
+
+def test_what_may_only_have_read_is_not_told_as_an_effect(tmp_path: Path) -> None:
+    """One word says that `Read` reads: too little to run it again, and no sign that it did anything."""
+    acts = [("Read", {"file_path": "a.txt"}, "1 a"), ("Write", {"file_path": "a.txt", "content": "b"}, "ok")]
+    lines: list[dict[str, Any]] = [{"type": "user", "text": "go"}]
+    for number, (name, arguments, result) in enumerate(acts):
+        lines.append({"type": "tool_call", "id": str(number), "name": name, "args": arguments})
+        lines.append({"type": "tool_result", "call_id": str(number), "result": result})
+    end = {"type": "model", "text": "Done."}
+    path = tmp_path / "run.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in [*lines, end]))
+    told = text("audit", path)
+    effects, _, rest = told.partition("Effect unknown: ")
+    unknown = rest.partition("\nTools\n")[0]
+    assert "  Write  once" in effects[effects.index("What took effect") :]
+    assert "  Read  once" not in effects
+    assert "  Read  once" in unknown
+    assert "  Write  once" not in unknown
+    path.write_text("".join(json.dumps(line) + "\n" for line in [*lines[:3], end]))
+    assert "nothing: no call of this run is known to change anything" in " ".join(text("audit", path).split())
