@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from forensics.analysis.ends import NOTHING_DONE, End, end_said, may_say_how, text_may_say_how
+from forensics.analysis.ends import (
+    NOTHING_DONE,
+    End,
+    end_said,
+    may_say_how,
+    says_only_a_state,
+    states_of,
+    text_may_say_how,
+)
 from forensics.core.trace import Outcome
 from forensics.rules.memory import keep
 
@@ -26,7 +34,8 @@ class Endings:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._silent: dict[tuple[str, ...], bool] = {}
-        self._said: dict[tuple[str, bool], End | None] = {}
+        self._said: dict[tuple[object, bool], End | None] = {}
+        self._by_state: dict[tuple[str, ...], bool] = {}
         self.doubtful: list[int] = []
         self.did_nothing: list[int] = []
 
@@ -44,14 +53,26 @@ class Endings:
             elif end in NOTHING_DONE and outcome is Outcome.RECORDED:
                 self.did_nothing.append(rows[at])
 
-    def _end(self, result: object, *, failed: bool) -> End | None:
-        """What a result says; many calls are answered by the same few words."""
-        if not isinstance(result, str):
+    def _end(self, result: Any, *, failed: bool) -> End | None:
+        """What a result says; many calls are answered by the same few words, or in the same few states."""
+        words = result if isinstance(result, str) else self._state(result) if isinstance(result, dict) else None
+        if words is None or failed:
             return end_said(result, failed=failed)
-        key = result, failed
+        key = words, failed
         if key not in self._said:
             keep(self._said, key, end_said(result, failed=failed), _REMEMBERED)
         return self._said[key]
+
+    def _state(self, result: dict[str, Any]) -> tuple[object, ...] | None:
+        """The members of an object with the states in it, where nothing else in it can say how the call ended."""
+        members = tuple(result)
+        alone = self._by_state.get(members)
+        if alone is None:
+            alone = says_only_a_state(members)
+            keep(self._by_state, members, alone, _REMEMBERED)
+        states = states_of(result) if alone else ()
+        known = alone and all(isinstance(state, (str, int)) for state in states)
+        return (members, *((type(state), state) for state in states)) if known else None
 
     def _telling(self, results: Keyed) -> Iterator[int]:
         """The places of results that may say how their calls ended, in order."""

@@ -123,9 +123,22 @@ _ASKED = frozenset(
 )
 
 
+_STATES = frozenset({*_STATUS, *_STATE})
+
+
 def may_say_how(members: Collection[str]) -> bool:
     """Whether an object with these members could say how its call ended; for all others `end_said` says nothing."""
     return any(name.lower() in _ASKED for name in members)
+
+
+def says_only_a_state(members: Collection[str]) -> bool:
+    """Whether all that an object with these members may say of it is a state or a status, as `end_said` reads it."""
+    return all(name.lower() in _STATES for name in members if name.lower() in _ASKED)
+
+
+def states_of(told: Mapping[str, object]) -> tuple[object, ...]:
+    """The states and statuses of an object, in its order."""
+    return tuple(value for name, value in told.items() if name.lower() in _STATES)
 
 
 def text_may_say_how(text: str) -> bool:

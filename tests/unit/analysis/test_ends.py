@@ -241,3 +241,22 @@ def test_a_marked_failure_keeps_its_mark(tmp_path: Path) -> None:
     first, second = analysis.trace.calls
     assert (first.outcome.value, first.marked) == ("indeterminate", "failed")
     assert (second.outcome.value, second.marked) == ("recorded", None)
+
+
+def test_answers_with_the_same_members_are_told_apart_by_their_states(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    answers = [
+        {"id": 1, "status": "ok"},
+        {"id": 2, "status": "timeout"},
+        {"id": 3, "status": 1},
+        {"id": 4, "status": [1]},
+    ]
+    lines: list[Any] = [{"type": "user", "text": "pay"}]
+    for answer in [*answers, *answers]:
+        call = f"c{len(lines)}"
+        lines += [
+            {"type": "tool_call", "id": call, "name": "charge_card", "args": {"order": call}},
+            {"type": "tool_result", "call_id": call, "result": answer},
+        ]
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    assert [one.steps for one in examine(path).audit().findings if one.code == "unknown_outcome"] == [[3], [11]]
