@@ -426,13 +426,7 @@ class TraceWalk:
             self._show_twins(row, lane)
         if scope.key in self._awaited:
             self._settle(scope.key)
-        if (prompt is not None and prompt.cut) or (answer is not None and answer.cut):
-            self._say_cut(span, "a text of the span {} is cut inside its JSON")
-        if span.lost and (prompt is None or answer is None or "attributes" in span.lost):
-            self._say_cut(span, f"the exporter left out {span.lost} of the span {{}}")
-        if answer is not None and answer.disputed:
-            note(self.builder, "inconsistent_tuple", answer.disputed, [span])
-            self.builder.gap("inconsistent_tuple", answer.disputed, span.spot)
+        self._doubt_model(span, prompt, answer)
         model = span.text(names.MODEL)
         if answer is not None:
             message = answer.messages[0]
@@ -513,6 +507,18 @@ class TraceWalk:
         if turn in self.builder.trace.silent_turns:
             why = "a turn whose output was not captured ended to call tools, and no execution follows it"
             self.builder.gap("evidence_gap", why, span.spot)
+
+    def _doubt_model(self, span: Span, prompt: Said | None, answer: Said | None) -> None:
+        """What of a request to a model is cut, left out, told twice or disputed, so that it may hide something."""
+        if (prompt is not None and prompt.cut) or (answer is not None and answer.cut):
+            self._say_cut(span, "a text of the span {} is cut inside its JSON")
+        if span.tainted is not None:
+            self.builder.gap(span.tainted, f"the span {one_line(span.name, 60)} can be read in two ways", span.spot)
+        if span.lost and (prompt is None or answer is None or "attributes" in span.lost):
+            self._say_cut(span, f"the exporter left out {span.lost} of the span {{}}")
+        if answer is not None and answer.disputed:
+            note(self.builder, "inconsistent_tuple", answer.disputed, [span])
+            self.builder.gap("inconsistent_tuple", answer.disputed, span.spot)
 
     def _say_cut(self, span: Span, told: str) -> None:
         message = told.format(one_line(span.name, 60))

@@ -239,3 +239,18 @@ def test_a_call_of_which_only_the_end_is_told_is_not_injectable(
     )
     verdict = examine(tmp_path / "evidence.jsonl").analyses[0].verdict
     assert [reason.code for reason in verdict.inject] == codes
+
+
+@pytest.mark.parametrize(("again", "gaps"), [("done", []), ("paid", ["the span chat can be read in two ways"])])
+def test_a_model_span_that_names_an_attribute_twice(tmp_path: Path, again: str, gaps: list[str]) -> None:
+    def attribute(name: str, value: str) -> Fields:
+        return {"key": name, "value": {"stringValue": value}}
+
+    asked = '[{"role": "user", "content": "go"}]'
+    told = [attribute("gen_ai.operation.name", "chat"), attribute("gen_ai.input.messages", asked)]
+    said = [
+        attribute("gen_ai.output.messages", f'[{{"role": "assistant", "content": "{w}"}}]') for w in ("done", again)
+    ]
+    one = {"traceId": "a" * 32, "spanId": "b" * 16, "name": "chat", "startTimeUnixNano": "1", "endTimeUnixNano": "2"}
+    spans = [{**one, "attributes": [*told, *said]}]
+    assert hiding(read_value(tmp_path, {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]})) == gaps
