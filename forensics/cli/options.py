@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from forensics.cli.values import day, named
+from forensics.cli.values import FILES, POLICIES, day, named
 
 if TYPE_CHECKING:
     from forensics.api import Options
@@ -101,7 +101,11 @@ _OPTIONS: dict[str, Option] = {
         help="More rule packs: a file, or a folder of *.yaml. Repeatable.",
     ),
     "policy": click.option(
-        "--policy", metavar="strict|inject|PATH", callback=named, help="The policy to judge by.  [default: strict]"
+        "--policy",
+        metavar="strict|inject|PATH",
+        type=POLICIES,
+        callback=named,
+        help="The policy to judge by.  [default: strict]",
     ),
     "input_format": click.option(
         "--input-format",
@@ -122,6 +126,7 @@ _OPTIONS: dict[str, Option] = {
     "tools": click.option(
         "--tools",
         metavar="FILE",
+        type=FILES,
         callback=named,
         help="An inventory of tools beside the evidence: what an MCP server answers to tools/list, the tools of a "
         "request, or JSON lines or TSV.",

@@ -58,6 +58,7 @@ Exit codes:
   2   the command was used wrongly
   3   could not tell: nothing could be read
   70  a fault of this program
+  130 interrupted
 
 \b
 Options may also stand in forensics.toml, or under [tool.forensics] in
@@ -112,6 +113,7 @@ class Program(LazyGroup):
         try:
             code = super().main(*args, **extra)
         except click.exceptions.Abort:
+            click.echo("Interrupted: no file was left half written.", err=True)
             sys.exit(INTERRUPTED)
         except click.ClickException as error:
             sys.exit(_say_usage(error))

@@ -3,12 +3,41 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 _LONGEST = 18  # digits of a number of a step
 _NO_NAME = "no name is given (a variable of the shell that is not set gives an empty one)"
+
+
+class Completed(click.types.StringParamType):
+    """A text that the shell completes as the name of a file (or folder): what it names is opened later, by what knows
+    standard input, URLs, globs and archives. `also` are words that may stand instead.
+    """
+
+    def __init__(self, what: str, also: tuple[str, ...] = ()) -> None:
+        self._what, self._also = what, also
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        param: click.Parameter,  # noqa: ARG002 - click's signature
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """The words that begin so; where none does, the names of files."""
+        from click.shell_completion import CompletionItem
+
+        words = [CompletionItem(word) for word in self._also if word.startswith(incomplete)]
+        return words if words and incomplete else [CompletionItem(incomplete, type=self._what), *words]
+
+
+FILES = Completed("file")
+FOLDERS = Completed("dir")
+POLICIES = Completed("file", ("strict", "inject"))
 
 
 class Place(click.Path):

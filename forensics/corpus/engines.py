@@ -8,6 +8,7 @@ cluster in `dask_engine` and `ray_engine`, and `named_engines` finds one by its 
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from concurrent.futures import (
 )
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Self, TypeAlias
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -32,7 +34,7 @@ from forensics.formats.shared.remote import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Iterator
-    from multiprocessing.process import BaseProcess
+    from multiprocessing.connection import Connection
     from types import TracebackType
 
 Batch: TypeAlias = tuple[Unit, ...]
@@ -48,7 +50,7 @@ class Engine(msgspec.Struct, frozen=True):
     `lost` are the errors by which a future of it says that the worker died and not that the work is at fault; after a
     BrokenExecutor a new one is started, after the others it goes on. `elsewhere` says that workers may stand on other
     machines: they may not see a file that is here, or not have this program. `check` is asked from time to time while
-    nothing comes back, and raises a ForensicsError where nothing will.
+    nothing comes back, and raises a ForensicsError where nothing will. `stop` ends the work that was given already.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Engine(msgspec.Struct, frozen=True):
     lost: tuple[type[Exception], ...] = (BrokenExecutor, CancelledError)
     elsewhere: bool = False
     check: Callable[[Executor], None] = lambda _: None
+    stop: Callable[[Executor], None] = lambda executor: executor.shutdown(cancel_futures=True)
 
 
 class _Here(Executor):
@@ -78,20 +81,35 @@ def _pool(workers: int) -> Executor:
     from concurrent.futures import ProcessPoolExecutor
 
     method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-    return ProcessPoolExecutor(workers, multiprocessing.get_context(method), _end_with_the_one_that_asks)
+    context = multiprocessing.get_context(method)
+    asks, held = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(workers, context, _end_with_the_one_that_asks, (asks,))
+    _HELD[pool] = held
+    return pool
 
 
-def _end_with_the_one_that_asks() -> None:
-    """A worker begins with this. Whoever is killed can't tell its workers to end, and they would wait for ever."""
-    import multiprocessing
-
-    threading.Thread(target=_end_after, args=(multiprocessing.parent_process(),), daemon=True).start()
+_HELD: WeakKeyDictionary[Executor, Connection] = WeakKeyDictionary()
+"""By pool, this end of a pipe: its workers end when it is closed, by whom and for whatever reason."""
 
 
-def _end_after(parent: BaseProcess | None) -> None:
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+def _stop_pool(pool: Executor) -> None:
+    _HELD[pool].close()
+    pool.shutdown(cancel_futures=True)
+
+
+def _end_with_the_one_that_asks(asks: Connection) -> None:
+    """A worker begins with this. Whoever is killed can't tell its workers to end, and they would wait for ever; an
+    interrupt is for the one that asks, who tells them.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_after, args=(asks,), daemon=True).start()
+
+
+def _end_after(asks: Connection) -> None:
+    from multiprocessing.connection import wait as wait_for
+
+    wait_for([asks])
+    os._exit(1)
 
 
 def serial() -> Engine:
@@ -101,7 +119,7 @@ def serial() -> Engine:
 
 def processes(workers: int | None = None) -> Engine:
     """A pool of processes on this machine, as many as it has processors."""
-    return Engine("process", _pool, workers or processors())
+    return Engine("process", _pool, workers or processors(), stop=_stop_pool)
 
 
 def processors() -> int:
@@ -125,7 +143,10 @@ class Workers:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._end()
+        if kind is not None and self._executor is not None:
+            self._engine.stop(self._executor)
+        else:
+            self._end()
 
     def audit(self, batches: Iterable[Batch]) -> Iterator[list[Done]]:
         """The results of the batches as they come; few are in flight at once, so that memory does not grow with the

@@ -26,7 +26,7 @@ from forensics.core.secrets import CREDENTIAL, NAME, Secrets
 from forensics.report.rows import Making, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from forensics.core.reading import Reading
     from forensics.core.secrets import Secret
@@ -56,6 +56,7 @@ _CUT_WINDOW = 400  # characters; nothing that is cut off keeps more of a value
 _SHORTEST = 5  # characters; a shorter value is hidden where it stands, not wherever its letters stand
 _ALONE = 12  # characters; a shorter value counts only where no letter or digit stands beside it
 _SHORT, _REMEMBERED = 64, 10_000  # characters of a text that is remembered to hold nothing, and how many are
+_LITERAL = 256  # bytes of a spelling in the automaton, whose states for one that repeats itself grow with the square
 _JOINTS = late(r"[^A-Za-z0-9_-]+")
 _DIGIT = late("[0-9]")
 _WORD = late(r"[a-z]+|[A-Z]?[a-z]+")
@@ -89,7 +90,8 @@ class Redactor:
         mails = frozenset(value for value, secret in self._names.items() if secret.kind == _MAIL)
         addresses = frozenset(written.encode() for value in mails for written in (value, quote(value, safe="")))
         self._spelled.update((quote(value, safe="").encode(), self._names[value]) for value in mails)
-        self._patterns = _patterns(self._spelled, addresses)
+        self._longer = _longer(self._spelled)
+        self._patterns = _patterns({*filter(_is_short, self._spelled), *self._longer}, addresses)
         self._heads = _heads(self._spelled)
         self._longest = min(max(map(len, self._spelled), default=1), _CUT_WINDOW)
         everywhere = all(_is_distinct(value) for value in self._names)
@@ -194,12 +196,26 @@ class Redactor:
 
     def _known_in(self, data: bytes) -> Iterator[_Part]:
         for pattern in self._patterns:
-            for match in pattern.finditer(data):
-                start, end = match.span()
+            for start, end in self._places(pattern, data):
                 secret = self._spelled.get(data[start:end])  # None: an address that is none of a person
                 alone = not (_is_word(data[max(start - 1, 0) : start]) or _is_word(data[end : end + 1]))
                 if secret is not None and (alone or end - start >= _ALONE):
                     yield _Part(start, end, secret.name)
+
+    def _places(self, pattern: Any, data: bytes) -> Iterator[tuple[int, int]]:
+        """Where a spelling begins and ends; of a long one only the beginning is in the pattern."""
+        begin: int | None = 0
+        while begin is not None:
+            at, begin = begin, None
+            for match in pattern.finditer(data, at):
+                start, end = match.span()
+                longer = self._longer.get(data[start:end])
+                if longer is not None:
+                    end = start + next((len(one) for one in longer if data.startswith(one, start)), 0)
+                if end == start:
+                    begin = start + 1
+                    break
+                yield start, end
 
     def _looks_like(self, data: bytes, key: str | None) -> Iterator[_Part]:
         if self._known_only:
@@ -275,13 +291,26 @@ def _pieces(value: str) -> Iterator[str]:
     return (one for one in _JOINTS.split(value) if len(one) >= _ALONE and _DIGIT.search(one) and not one.isdigit())
 
 
-def _patterns(spelled: Mapping[bytes, Secret], addresses: frozenset[bytes]) -> tuple[Any, ...]:
+def _is_short(written: bytes) -> bool:
+    return len(written) < _LITERAL
+
+
+def _longer(spelled: Iterable[bytes]) -> dict[bytes, list[bytes]]:
+    """The long spellings by their beginning, the longest first."""
+    found: dict[bytes, list[bytes]] = defaultdict(list)
+    for written in sorted(spelled, key=lambda one: (-len(one), one)):
+        if not _is_short(written):
+            found[written[:_LITERAL]].append(written)
+    return dict(found)
+
+
+def _patterns(spelled: set[bytes], addresses: frozenset[bytes]) -> tuple[Any, ...]:
     """One automaton for all spellings, the longest first. Addresses, of which there may be tens of thousands, have one
     of their own: they are told by their shape, and then looked up.
     """
     import re2
 
-    ordered = sorted(spelled.keys() - addresses, key=lambda one: (-len(one), one))
+    ordered = sorted(spelled - addresses, key=lambda one: (-len(one), one))
     literals = "|".join(re2.escape(one).decode("latin-1") for one in ordered)
     return tuple(compile_pattern(pattern) for pattern in (literals, _ADDRESS if addresses else "") if pattern)
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
+import subprocess
+import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -74,3 +79,22 @@ def test_the_name_of_a_tool_is_shown_whole_and_what_was_not_read_can_be_asked_fo
     assert tool in told
     assert all(len(line) <= 80 for line in told.splitlines())
     assert "forensics query RESULTS --question unread" in told
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a signal is sent to a group of processes")
+def test_an_interrupt_ends_at_once_and_says_what_is_kept(samples: Path, tmp_path: Path) -> None:
+    corpus, into = tmp_path / "corpus", tmp_path / "out"
+    corpus.mkdir()
+    trace = (samples / "pager.langsmith.json").read_bytes()
+    for number in range(400):
+        (corpus / f"{number}.json").write_bytes(trace)
+    given = [sys.executable, "-m", "forensics", "audit", str(corpus), "--into", str(into), "--workers", "2"]
+    with subprocess.Popen(given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as run:
+        while not (into / "ledger.sqlite").exists() and run.poll() is None:
+            time.sleep(0.02)
+        os.killpg(run.pid, signal.SIGINT)
+        _, said = run.communicate(timeout=120)
+    assert run.returncode == 130, said
+    assert b"the same command goes on from there" in said
+    assert said.endswith(b"Interrupted: no file was left half written.\n")
+    assert b"Traceback" not in said

@@ -125,3 +125,24 @@ def test_shell_completion(words: str, offered: set[str]) -> None:
     env = {"_FORENSICS_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1)}
     result = CliRunner().invoke(program, [], prog_name="forensics", env=env)
     assert {line.partition(",")[2] for line in result.stdout.splitlines()} == offered
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("forensics audit run", "file,run"),
+        ("forensics audit a.json run", "file,run"),
+        ("forensics audit --tools t", "file,t"),
+        ("forensics inspect run", "file,run"),
+        ("forensics compare a.json run", "file,run"),
+        ("forensics policy check d", "file,d"),
+        ("forensics report a.json --to o", "file,o"),
+        ("forensics replay a.json --path s", "dir,s"),
+        ("forensics audit --policy inj", "plain,inject"),
+        ("forensics audit --policy mine", "file,mine"),
+        ("forensics audit --policy ", "file,\nplain,strict\nplain,inject"),
+    ],
+)
+def test_shell_completion_leaves_files_to_the_shell(words: str, offered: str) -> None:
+    env = {"_FORENSICS_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1)}
+    assert CliRunner().invoke(program, [], prog_name="forensics", env=env).stdout.strip() == offered

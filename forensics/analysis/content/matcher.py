@@ -44,6 +44,8 @@ _ID_KEY = late(
     r"(?i)(?:.*[_-])?(?:id|ids|uuid|guid|number|no|seq|timestamp|time|at|ts|hash|sha|digest|offset|size|count)|.*(?:Id|ID|Uuid|Nano|At)"
 )
 _LONGEST_KEY = 256
+_LONGEST_TRIED = 1024  # bytes of a shape that is refused, which may begin later and be right: an address ends at 254
+_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 
 class Span(msgspec.Struct, frozen=True, gc=False):
@@ -104,21 +106,25 @@ def _overlaps(one: Span, taken: list[tuple[int, int]], ends: list[int]) -> bool:
 def _shapes(text: bytes, key: str | None) -> list[Span]:
     if shape_trigger().search(text) is None:
         return []
-    pattern, rules = text_pattern()
+    return _shapes_between(text, key, 0, len(text), frozenset())
+
+
+def _shapes_between(text: bytes, key: str | None, position: int, stop: int, without: frozenset[str]) -> list[Span]:
+    """The shapes of a stretch of a text, but for those of some kinds."""
+    pattern, rules = text_pattern(without)
     found: list[Span] = []
-    position = 0
-    while position <= len(text):
-        match = pattern.search(text, position)
-        if match is None:
-            break
+    while position <= stop and (match := pattern.search(text, position, stop)) is not None:
         shape = rules[match.lastindex - 1]
         start, end = match.span(shape.number)
         if _holds(shape, text, start, end, key):
             said = Span(start, end, _text(text[start:end]), shape.rule.kind, shape.group)
             found += _more_exactly(said, text) if match.start() < start else [said]
             position = end
-        else:
+        elif end - start <= _LONGEST_TRIED:
             position = _behind_word(text, start)
+        else:  # all that is left of it would be refused too, word by word
+            found += _shapes_between(text, key, start, end, without | {shape.rule.kind})
+            position = max(_behind_word(text, start), *(one.end for one in found), _last_word(text, start, end))
     return found
 
 
@@ -126,6 +132,11 @@ def _behind_word(text: bytes, start: int) -> int:
     """The end of the word that begins there: each word is judged once, so that the whole takes linear time."""
     word = _WORD.match(text, start)
     return max(start + 1, word.end() if word is not None else 0)
+
+
+def _last_word(text: bytes, start: int, end: int) -> int:
+    """Where the last word before the end begins: it may go on behind it."""
+    return start + len(text[start:end].rstrip(_LETTERS))
 
 
 def _more_exactly(said: Span, text: bytes) -> list[Span]:
@@ -141,7 +152,7 @@ def _holds(shape: Shape, text: bytes, start: int, end: int, key: str | None) -> 
     rule = shape.rule
     if shape.group == PERSONAL and not _may_be_personal(shape.rule.kind, text, start, end, key):
         return False
-    if any(text[:start].endswith(before.encode()) for before in rule.unless_after):
+    if any(text.endswith(before.encode(), 0, start) for before in rule.unless_after):
         return False
     return rule.check is None or CHECKS[rule.check](_text(text[start:end]))
 

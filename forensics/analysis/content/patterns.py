@@ -97,12 +97,13 @@ def shape_trigger() -> Pattern:
     return compile_pattern(trigger_of([s.rule.trigger for s in shapes() if s.group != "texts"]))
 
 
-@lru_cache(maxsize=1)
-def text_pattern() -> tuple[Pattern, tuple[Shape, ...]]:
-    """The pattern over decoded text, without the rules about where a text may act: each rule is one group, and these
-    are numbered from 1 in this order.
+@lru_cache(maxsize=8)
+def text_pattern(without: frozenset[str] = frozenset()) -> tuple[Pattern, tuple[Shape, ...]]:
+    """The pattern over decoded text, without the rules about where a text may act, and without some kinds: each rule is
+    one group, and these are numbered from 1 in this order.
     """
-    found = tuple(s for s in shapes() if s.group != "texts")
+    told = [s for s in shapes() if s.group != "texts" and s.rule.kind not in without]
+    found = tuple(Shape(s.rule, s.group, number) for number, s in enumerate(told, 1))
     return compile_pattern(_any([s.rule.pattern for s in found])), found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,10 @@ import click
 from forensics.cli.options import JUDGING, READING, Settings, shared
 from forensics.cli.output import note, show
 from forensics.cli.progress import counted, working
-from forensics.cli.values import Place
+from forensics.cli.values import FILES, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 _EPILOG = """\b
 Examples:
@@ -36,7 +37,7 @@ _CLUSTERS = {"dask": "scheduler", "ray": "address"}  # by which option each is n
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("evidence", nargs=-1, required=True)
+@click.argument("evidence", nargs=-1, required=True, type=FILES)
 @click.option("--into", type=Place(path_type=Path), help="Audit a corpus: keep the results in this folder.")
 @click.option("--workers", type=click.IntRange(min=1), help="With --into: how many processes.  [default: one a core]")
 @click.option("--engine", type=click.Choice(ENGINES), help="With --into: who works.  [default: process]")
@@ -101,12 +102,22 @@ def _corpus(evidence: tuple[str, ...], settings: Settings, into: Path, **asked: 
     )
     if asked["parquet"]:
         _check_duckdb()
-    with counted(settings) as tell:
+    with counted(settings) as tell, _kept(into, settings):
         document = audit_corpus(evidence, into, corpus, tell)
     if asked["parquet"]:
         _write_parquet(into)
     show(document, settings)
     return document.exit_code
+
+
+@contextlib.contextmanager
+def _kept(into: Path, settings: Settings) -> Iterator[None]:
+    """Say to who interrupts that the work is not lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        note(f"what was audited is kept in {into}: the same command goes on from there", settings)
+        raise
 
 
 def _check_duckdb() -> None:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from forensics.cli.options import Settings, shared
 from forensics.cli.output import show
 from forensics.cli.progress import working
+from forensics.cli.values import FOLDERS, POLICIES
 
 _EPILOG = """\b
 Examples:
@@ -31,7 +32,7 @@ Exit codes:
 @click.option(
     "--tool", metavar="NAME=MODULE:FUNCTION", multiple=True, help="A function for a tool, run in the cell. Repeatable."
 )
-@click.option("--path", metavar="FOLDER", multiple=True, help="Where that code lies.  [default: .]")
+@click.option("--path", metavar="FOLDER", type=FOLDERS, multiple=True, help="Where that code lies.  [default: .]")
 @click.option(
     "--evidence",
     "places",
@@ -46,7 +47,12 @@ Exit codes:
     metavar="FILE",
     help="The document of an earlier run: what failed there alike is known.",
 )
-@click.option("--policy", metavar="strict|inject|PATH", help="The policy of the reruns.  [default: that of each case]")
+@click.option(
+    "--policy",
+    metavar="strict|inject|PATH",
+    type=POLICIES,
+    help="The policy of the reruns.  [default: that of each case]",
+)
 @shared("rules", "as_of", "limit")
 def command(  # noqa: PLR0917 - as click hands its options over
     cases: Path,

@@ -10,7 +10,7 @@ from forensics.cli.options import Settings, shared
 from forensics.cli.output import note, show
 from forensics.cli.progress import working
 from forensics.cli.quoting import quoted
-from forensics.cli.values import Place, step_number
+from forensics.cli.values import FILES, FOLDERS, Place, step_number
 
 _EPILOG = """\b
 Examples:
@@ -32,7 +32,7 @@ Exit codes:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("evidence")
+@click.argument("evidence", type=FILES)
 @click.option(
     "--to", required=True, type=Place(dir_okay=False, path_type=Path), metavar="FILE", help="The file of cases."
 )
@@ -47,7 +47,7 @@ Exit codes:
     "--tool", metavar="NAME=MODULE:FUNCTION", multiple=True, help="A function for a tool, run in the cell. Repeatable."
 )
 @click.option("--fork", callback=step_number, metavar="STEP", help="Changes count from this step on.")
-@click.option("--path", metavar="FOLDER", multiple=True, help="Where that code lies.  [default: .]")
+@click.option("--path", metavar="FOLDER", type=FOLDERS, multiple=True, help="Where that code lies.  [default: .]")
 @click.option("--force", is_flag=True, help="Replace a case of the same name.")
 @shared("rules", "policy", "as_of", "input_format", "trace", "limit", "redact")
 def command(

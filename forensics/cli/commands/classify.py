@@ -11,6 +11,7 @@ from forensics.cli.options import JUDGING, READING, Settings, shared
 from forensics.cli.output import show, write
 from forensics.cli.progress import working
 from forensics.cli.quoting import quoted
+from forensics.cli.values import FILES
 from forensics.core.sanitise import one_line
 
 if TYPE_CHECKING:
@@ -43,9 +44,9 @@ _UNTOLD = 3
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("evidence", nargs=-1)
-@click.option("--calls", metavar="FILE", help="Classify the calls of a list.")
-@click.option("--source", metavar="PATH", help="Add what the code of the tools calls (Python).")
+@click.argument("evidence", nargs=-1, type=FILES)
+@click.option("--calls", metavar="FILE", type=FILES, help="Classify the calls of a list.")
+@click.option("--source", metavar="PATH", type=FILES, help="Add what the code of the tools calls (Python).")
 @shared(*JUDGING, *READING, "tools", formats=("text", "json", "jsonl"))
 def command(evidence: tuple[str, ...], calls: str | None, source: str | None, settings: Settings) -> int:
     """Say what each tool or call does to the world, with the evidence.

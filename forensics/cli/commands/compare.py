@@ -10,7 +10,7 @@ import click
 from forensics.cli.options import Settings, format_names, known_format, shared
 from forensics.cli.output import note, show
 from forensics.cli.progress import working
-from forensics.cli.values import Place
+from forensics.cli.values import FILES, Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,7 @@ def _two(_context: click.Context, _parameter: click.Parameter, value: tuple[str,
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("evidence", metavar="A B", nargs=-1, callback=_two)
+@click.argument("evidence", metavar="A B", nargs=-1, type=FILES, callback=_two)
 @click.option("--trace-b", metavar="ID", help="Only this trace of B; --trace chooses one of A.")
 @click.option(
     "--input-format-b",

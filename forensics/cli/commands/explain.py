@@ -9,7 +9,7 @@ from forensics.cli.one_trace import one_trace
 from forensics.cli.options import JUDGING, READING, Settings, shared
 from forensics.cli.output import show
 from forensics.cli.progress import working
-from forensics.cli.values import step_number
+from forensics.cli.values import FILES, step_number
 
 _EPILOG = """\b
 Examples:
@@ -20,7 +20,7 @@ Examples:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("evidence")
+@click.argument("evidence", type=FILES)
 @click.argument("step", callback=step_number)
 @shared(*JUDGING, *READING)
 def command(evidence: str, step: int, settings: Settings) -> int:

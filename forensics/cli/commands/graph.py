@@ -12,7 +12,7 @@ from forensics.cli.one_trace import one_trace
 from forensics.cli.options import JUDGING, READING, Settings, shared
 from forensics.cli.output import note, write
 from forensics.cli.progress import working
-from forensics.cli.values import Place, step_number
+from forensics.cli.values import FILES, Place, step_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +36,7 @@ Marks: ! side-effecting, # handle-returning, = idempotent, ~ volatile.
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("evidence")
+@click.argument("evidence", type=FILES)
 @click.option("--to", type=click.Choice(FORMS), default="json", show_default=True, help="The form of the graph.")
 @click.option("--output", type=Place(dir_okay=False, path_type=Path), metavar="FILE", help="Write to this file.")
 @click.option("--slice", "around", callback=step_number, metavar="STEP", help="Only what surrounds one step.")

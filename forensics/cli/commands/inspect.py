@@ -9,7 +9,7 @@ import click
 from forensics.cli.options import JUDGING, READING, Settings, shared
 from forensics.cli.output import show
 from forensics.cli.progress import working
-from forensics.cli.values import step_number
+from forensics.cli.values import FILES, step_number
 
 if TYPE_CHECKING:
     from forensics.api import Examination
@@ -25,7 +25,7 @@ _UNTOLD = 3
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("evidence")
+@click.argument("evidence", type=FILES)
 @click.option("--step", callback=step_number, metavar="N", help="Everything about one step, with its bytes.")
 @shared(*JUDGING, *READING, "tools")
 def command(evidence: str, step: int | None, settings: Settings) -> int:

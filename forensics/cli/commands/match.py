@@ -7,6 +7,7 @@ import click
 from forensics.cli.options import Settings, shared
 from forensics.cli.output import note, show
 from forensics.cli.progress import working
+from forensics.cli.values import FILES
 
 _EPILOG = """\b
 Examples:
@@ -30,8 +31,8 @@ Exit codes:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("recording")
-@click.argument("requests")
+@click.argument("recording", type=FILES)
+@click.argument("requests", type=FILES)
 @click.option("--requests-trace", metavar="ID", help="Only this trace of REQUESTS.")
 @shared("input_format", "trace", "limit", "redact", "fail_on")
 def command(recording: str, requests: str, requests_trace: str | None, settings: Settings) -> int:

@@ -11,6 +11,7 @@ from forensics.cli.commands.classify import complain
 from forensics.cli.options import READING, Settings, shared
 from forensics.cli.output import show
 from forensics.cli.progress import working
+from forensics.cli.values import FILES
 
 _EPILOG = """\b
 Examples:
@@ -21,8 +22,8 @@ Examples:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("file")
-@click.argument("evidence", required=False)
+@click.argument("file", type=FILES)
+@click.argument("evidence", required=False, type=FILES)
 @shared("rules", "as_of", *READING)
 def command(file: str, evidence: str | None, settings: Settings) -> int:
     """Say whether a policy file is right, and what each entry changes.

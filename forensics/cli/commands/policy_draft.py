@@ -8,6 +8,7 @@ from forensics.cli.commands.classify import complain
 from forensics.cli.options import JUDGING, READING, Settings, shared
 from forensics.cli.output import write
 from forensics.cli.progress import working
+from forensics.cli.values import FILES
 
 _EPILOG = """\b
 Examples:
@@ -17,7 +18,7 @@ Examples:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("evidence")
+@click.argument("evidence", type=FILES)
 @shared(*JUDGING, *READING, formats=())
 def command(evidence: str, settings: Settings) -> int:
     """Write a policy file with every tool of a trace and nothing vouched for.

@@ -10,7 +10,7 @@ from forensics.cli.options import Settings, shared
 from forensics.cli.output import note, show
 from forensics.cli.progress import working
 from forensics.cli.quoting import quoted
-from forensics.cli.values import Place, step_number
+from forensics.cli.values import FILES, FOLDERS, Place, step_number
 
 _EPILOG = """\b
 Examples:
@@ -35,7 +35,7 @@ Exit codes:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("evidence")
+@click.argument("evidence", type=FILES)
 @click.option("--agent", metavar="MODULE:FUNCTION", help="The agent, called with its ports, in the cell.")
 @click.option(
     "--mode",
@@ -70,7 +70,7 @@ Exit codes:
     help="How that endpoint is spoken to.",
 )
 @click.option("--fork", callback=step_number, metavar="STEP", help="Changes count from this step on.")
-@click.option("--path", metavar="FOLDER", multiple=True, help="Where that code lies.  [default: .]")
+@click.option("--path", metavar="FOLDER", type=FOLDERS, multiple=True, help="Where that code lies.  [default: .]")
 @click.option(
     "--trace-out",
     type=Place(dir_okay=False, path_type=Path),

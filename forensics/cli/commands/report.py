@@ -15,7 +15,7 @@ from forensics.cli.corpus_report import is_corpus, report_corpus
 from forensics.cli.options import JUDGING, READING, SEVERITIES, Body, Settings, shared
 from forensics.cli.output import note, write
 from forensics.cli.progress import working
-from forensics.cli.values import Place, named
+from forensics.cli.values import FILES, Place, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -128,10 +128,11 @@ def _wishing(body: Body) -> Body:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("evidence", nargs=-1, required=True)
+@click.argument("evidence", nargs=-1, required=True, type=FILES)
 @click.option(
     "--to",
     metavar="FILE",
+    type=FILES,
     multiple=True,
     callback=named,
     help="Write this file, in the form of its suffix; DIR/ or 'DIR/*.md': one file a trace; -: standard output. "

@@ -229,6 +229,17 @@ def test_one_run_has_the_same_fingerprints_however_it_is_written(tmp_path: Path)
     assert {f.message for f in other.findings if f.code == "secret"}.isdisjoint({f.message for f in first.findings})
 
 
+def test_a_long_value_is_hidden_whole_wherever_it_stands() -> None:
+    value = "sk-" * 10_000 + "apr_1"  # as one literal its automaton has ten thousand states at once
+    told = f"sk-sk-{value}, {value[:-1]}2 and {value}"
+    assert redactor(value).text(told) == f"sk-sk-{name(value)}, {value[:-1]}2 and {name(value)}"
+
+
+def test_of_two_long_values_that_begin_alike_each_has_its_name() -> None:
+    one, other = "q7" * 200, "q7" * 150 + "Z"
+    assert redactor(one, other).text(f"{other} {one}") == f"{name(other)} {name(one)}"
+
+
 def test_an_endless_run_of_letters_takes_no_long_time() -> None:
     hide = redactor(PLAIN, complete=False)
     for unit in ("a", "sk-", "password=", "x@", "://a:", "eyJ", "QUJD", "%25", '{"a":', PLAIN, "…"):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from forensics import api
+from forensics.analysis.content.matcher import spans
 from forensics.analysis.content.scan import Judged, fired_in
 from forensics.core.pointers import pointer_tokens
 
@@ -255,3 +256,10 @@ def test_a_place_that_is_judged_is_stepped_over() -> None:
     assert told[0] == 0
     assert all(start >= 3_990 for start in told[1:])
     assert 4_002 in told
+
+
+@pytest.mark.parametrize("filler", ["a.b", "%41", "1."])
+def test_a_long_text_that_is_no_address_is_not_tried_again_at_each_of_its_words(filler: str) -> None:
+    told = f"{filler * 70_000}.{KEY}.ann@example.com and {KEY}@1"  # each try read the rest
+    found = spans(told.encode(), None)
+    assert [(one.value, one.kind) for one in found] == [(KEY, "openai-key")] * 2
