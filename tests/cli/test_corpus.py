@@ -88,7 +88,19 @@ def test_an_interrupt_ends_at_once_and_says_what_is_kept(samples: Path, tmp_path
     trace = (samples / "pager.langsmith.json").read_bytes()
     for number in range(400):
         (corpus / f"{number}.json").write_bytes(trace)
-    given = [sys.executable, "-m", "forensics", "audit", str(corpus), "--into", str(into), "--workers", "2"]
+    # a job in the background of a shell ignores interrupts, and so would what it starts
+    begin = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    given = [
+        sys.executable,
+        "-c",
+        f"{begin}; from forensics.cli.main import main; main()",
+        "audit",
+        str(corpus),
+        "--into",
+        str(into),
+        "--workers",
+        "2",
+    ]
     with subprocess.Popen(given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as run:
         while not (into / "ledger.sqlite").exists() and run.poll() is None:
             time.sleep(0.02)

@@ -13,6 +13,9 @@ from forensics.report.terminal import LAYOUTS
 @pytest.mark.parametrize(("document", "place"), LAYOUTS.items(), ids=list(LAYOUTS))
 def test_a_layout_takes_a_page_and_the_document_that_it_is_named_for(document: str, place: tuple[str, str]) -> None:
     module, name = place
-    page, taken = inspect.signature(getattr(import_module(f"forensics.report.{module}"), name)).parameters.values()
+    page, taken, *wishes = inspect.signature(
+        getattr(import_module(f"forensics.report.{module}"), name)
+    ).parameters.values()
     assert page.annotation == "Page"
     assert taken.annotation in {document, "Head"}  # Head: what audit and inspection share
+    assert all(one.default is not one.empty for one in wishes)
