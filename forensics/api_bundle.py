@@ -20,7 +20,7 @@ from forensics.formats.shared.remote import is_url, public
 from forensics.formats.shared.source import STDIN
 from forensics.report.incident.forms import FORMS
 from forensics.report.jsonout import json_bytes
-from forensics.report.outputs import check_outputs, write_folder
+from forensics.report.outputs import as_given, check_outputs, write_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,7 @@ class Commission(msgspec.Struct, frozen=True, kw_only=True):
 def check_bundle(folder: Path, evidence: Sequence[Where]) -> None:
     """Look, before any work, whether a bundle may be written there. Raises ReportError."""
     if os.path.lexists(folder):
-        message = f"{one_line(folder.name, 80)} exists already, and a bundle is never written over anything"
+        message = f"{as_given(folder)} exists already, and a bundle is never written over anything"
         raise ReportError(message, hint="name a new folder")
     check_outputs([folder], evidence)
 

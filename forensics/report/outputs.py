@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from forensics.formats.places import Where
 
 _SYSTEM = {("/", "dev"), ("/", "proc"), ("/", "sys")}
+_PATH = 300  # characters of a path in a message
 _FORCE = "choose another name, or replace it with --force"
+_OTHER_FOLDER = "name another folder"
 _ELSEWHERE = "write it to another folder, so that the evidence stands as it stood"
 
 
@@ -48,13 +50,14 @@ def check_outputs(
     for path in outputs:
         home = Path(os.path.realpath(path.absolute().parent))
         if home / path.name in seen:
-            raise ReportError(f"{_name(path)} is named twice as an output")
+            raise ReportError(f"{as_given(path)} is named twice as an output")
         seen.add(home / path.name)
         if home in beside or any(home.is_relative_to(folder) for folder in folders):
-            raise ReportError(f"{_name(path)} would be written into the folder of the evidence", hint=_ELSEWHERE)
+            raise ReportError(f"{as_given(path)} would be written into the folder of the evidence", hint=_ELSEWHERE)
+        _check_home(path)
         _check_kind(path, home)
         if os.path.lexists(path) and not force:
-            raise ReportError(f"{_name(path)} exists already", hint=_FORCE)
+            raise ReportError(f"{as_given(path)} exists already", hint=_FORCE)
 
 
 def _home(where: str, known: dict[str, str]) -> str:
@@ -67,12 +70,19 @@ def _home(where: str, known: dict[str, str]) -> str:
     return known[folder]
 
 
+def _check_home(path: Path) -> None:
+    """Raise ReportError where a file stands in the place of a folder of the output."""
+    there = next((folder for folder in path.parents if os.path.lexists(folder)), None)
+    if there is not None and not is_folder(there):
+        raise ReportError(f"{as_given(path)} can't be written: {as_given(there)} is no folder", hint=_OTHER_FOLDER)
+
+
 def _check_kind(path: Path, home: Path) -> None:
     """Raise ReportError for what a file can't take the place of: no file that is forced may replace a device."""
     if is_folder(path):
-        raise ReportError(f"{_name(path)} is a folder")
+        raise ReportError(f"{as_given(path)} is a folder")
     if home.parts[:2] in _SYSTEM or (is_there(path) and not path.is_file()):
-        raise ReportError(f"{_name(path)} is a device or a pipe", hint="name a file, or - for standard output")
+        raise ReportError(f"{as_given(path)} is a device or a pipe", hint="name a file, or - for standard output")
 
 
 def write_output(path: Path, data: bytes, *, force: bool = False) -> None:
@@ -80,15 +90,16 @@ def write_output(path: Path, data: bytes, *, force: bool = False) -> None:
 
     Raises ReportError where it can't be written, or where the name is taken and `force` is not given.
     """
+    _check_home(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _written(path, data) as temporary:
             _name_it(temporary, path, force=force)
         _flush_folder(path.parent)
     except FileExistsError:
-        raise ReportError(f"{_name(path)} exists already", hint=_FORCE) from None
+        raise ReportError(f"{as_given(path)} exists already", hint=_FORCE) from None
     except OSError as error:
-        raise ReportError(f"{_name(path)} can't be written: {error.strerror}") from None
+        raise ReportError(f"{as_given(path)} can't be written: {error.strerror}") from None
 
 
 @contextmanager
@@ -103,7 +114,7 @@ def write_filled(path: Path) -> Iterator[Path]:
             part.replace(path)
         _flush_folder(path.parent)
     except OSError as error:
-        raise ReportError(f"{_name(path)} can't be written: {error.strerror}") from None
+        raise ReportError(f"{as_given(path)} can't be written: {error.strerror}") from None
 
 
 def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
@@ -112,16 +123,25 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
     Raises ReportError where the name is taken, or where it can't be written.
     """
     if os.path.lexists(path):
-        raise ReportError(f"{_name(path)} exists already", hint="choose another name")
+        raise ReportError(f"{as_given(path)} exists already", hint="choose another name")
+    _check_home(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _folder_beside(path) as part:
             for name, data in files.items():
-                write_output(part / name, data)
+                _fill(part / name, data)
+            _flush_folder(part)
             part.rename(path)
         _flush_folder(path.parent)
     except OSError as error:
-        raise ReportError(f"{_name(path)} can't be written: {error.strerror}") from None
+        raise ReportError(f"{as_given(path)} can't be written: {error.strerror}") from None
+
+
+def _fill(path: Path, data: bytes) -> None:
+    """Write a file of a folder that nobody else knows yet: a fault of it is one of the folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _written(path, data) as temporary:
+        temporary.rename(path)
 
 
 @contextmanager
@@ -178,5 +198,8 @@ def _flush_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def _name(path: Path) -> str:
-    return one_line(path.name, 80)
+def as_given(path: Path) -> str:
+    """The name of an output as it was given, with its folders, on one line and safe for a terminal. For messages alone:
+    a document holds no path of this machine.
+    """
+    return one_line(str(path), _PATH)

@@ -410,7 +410,8 @@ def test_a_place_that_can_not_be_written_is_a_usage_error(tmp_path: Path) -> Non
     (tmp_path / "none").write_text("a file")
     result = graph(PAGER, "--output", tmp_path / "none" / "of" / "graph.json")
     assert result.exit_code == 2
-    assert "graph.json can't be written: " in result.stderr
+    assert "of/graph.json can't be written: " in result.stderr
+    assert "none is no folder" in result.stderr
 
 
 def test_a_step_out_of_range_names_the_range() -> None:

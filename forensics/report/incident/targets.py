@@ -13,6 +13,7 @@ from forensics.core.sanitise import file_name
 from forensics.errors import ConfigurationError
 from forensics.formats.places import is_folder
 from forensics.report.incident.forms import FORMS, SUFFIXES, Form
+from forensics.report.outputs import as_given
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,6 +55,6 @@ def _target(asked: str) -> Target:
         return Target(path / f"{EACH}{FORMS[_FOLDER_FORM].suffix}", FORMS[_FOLDER_FORM], each=True)
     form = SUFFIXES.get("".join(path.suffixes[-2:]).lower()) or SUFFIXES.get(path.suffix.lower())
     if form is None:
-        message = f"{path.name} does not end in what says how to write it"
+        message = f"{as_given(path)} does not end in what says how to write it"
         raise ConfigurationError(message, hint=f"one of {' '.join(SUFFIXES)}, or a folder with / at its end")
     return Target(path, form, each=EACH in path.name)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from forensics.errors import ReportError
-from forensics.report.outputs import check_outputs, write_output
+from forensics.report.outputs import check_outputs, write_folder, write_output
 
 
 def names(folder: Path) -> list[str]:
@@ -116,3 +116,45 @@ def test_nothing_that_is_no_file_is_replaced(tmp_path: Path) -> None:
     for path in (tmp_path / "pipe", tmp_path / "link", Path("/dev/null"), Path("/dev/new.md"), Path("/proc/self/x.md")):
         with pytest.raises(ReportError, match="a device or a pipe"):
             check_outputs([path], [], force=True)
+
+
+def test_a_fault_names_the_output_as_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("monday", "tuesday"):
+        write_output(Path(folder, "s.html"), b"one")
+        with pytest.raises(ReportError, match=rf"^{folder}/s\.html exists already$"):
+            check_outputs([Path(folder, "s.html")], [])
+    with pytest.raises(ReportError, match=r"^monday exists already$"):
+        write_folder(Path("monday"), {})
+    write_output(Path("mon\x1b[2Jday\n", "s.html"), b"one")
+    with pytest.raises(ReportError) as raised:
+        check_outputs([Path("mon\x1b[2Jday\n", "s.html")], [])
+    assert raised.value.args[0].isprintable()
+
+
+@pytest.mark.parametrize("below", ["s.html", "of/that/s.html"])
+def test_a_file_in_the_place_of_a_folder_is_named(below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("out").write_bytes(b"a file")
+    wanted = Path("out", below)
+    said = rf"^out/{below} can't be written: out is no folder$"
+    with pytest.raises(ReportError, match=said):
+        check_outputs([wanted], [])
+    with pytest.raises(ReportError, match=said):
+        write_output(wanted, b"new")
+    with pytest.raises(ReportError, match=said):
+        write_folder(wanted, {"a": b"new"})
+    assert Path("out").read_bytes() == b"a file"
+
+
+def test_a_folder_that_can_not_be_filled_is_named_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ReportError, match=r"^bundle can't be written: No space left on device$"):
+        write_folder(Path("bundle"), {"a/b.json": b"x"})
+    assert names(tmp_path) == []
