@@ -27,6 +27,7 @@ from forensics.formats.shared.fields import (
     text,
     whole_number,
 )
+from forensics.formats.shared.lost_arguments import also_lost, lost_arguments
 from forensics.formats.shared.messages.answers import join_items
 from forensics.formats.shared.messages.telling import doubts_of, tell
 from forensics.formats.shared.messages.vocabulary import parse_message
@@ -66,6 +67,19 @@ _STEPS: dict[str, StepKind] = {
     "mcp_approval_response_item": StepKind.APPROVAL,
     "mcp_list_tools_item": StepKind.OTHER,
 }
+
+_ARGUMENTS = {
+    "function_call": "arguments",
+    "mcp_call": "arguments",
+    "tool_search_call": "arguments",
+    "custom_tool_call": "input",
+    "program": "code",
+    "code_interpreter_call": "code",
+    "shell_call": "action",
+    "local_shell_call": "action",
+    "apply_patch_call": "operation",
+}
+"""By the type of an item, the member in which Responses always writes what a call was given."""
 
 
 def sniff(look: Look) -> int:
@@ -131,7 +145,7 @@ class _State:
             return
         self.base = "/original_input"
         for index, item in enumerate(items_of(said)):
-            self._message(parse_message(item, f"/original_input/{index}"))
+            self._message(_said(item, f"/original_input/{index}"))
         self._flush()
 
     # items -------------------------------------------------------------------------------------------------------
@@ -154,7 +168,7 @@ class _State:
             self._flush()
             self._aside(kind, fields, raw_item, self.spot.down(pointer))
             return
-        self._message(parse_message(raw_item, f"{pointer}/raw_item"))
+        self._message(_said(raw_item, f"{pointer}/raw_item"))
 
     def _speaker(self, fields: Fields) -> None:
         """The agent that an item is of; another one than before goes on with the conversation."""
@@ -198,6 +212,9 @@ class _State:
         """Tell the items that are one turn, or one message of somebody else."""
         messages, self.pending = join_items(tuple(self.pending), self.base), []
         tell(self.builder, self.lane, messages, self.spot)
+        self._doubt(*messages)
+
+    def _doubt(self, *messages: Message) -> None:
         for message in messages:
             for doubt in doubts_of(message):
                 self.builder.gap(doubt.code, doubt.says, self.spot.down(message.pointer + doubt.pointer))
@@ -211,6 +228,7 @@ class _State:
             if fresh:
                 self.known.update(part.recorded_id for part in fresh if part.recorded_id)
                 self.builder.respond(self.lane, msgspec.structs.replace(message, calls=fresh, results=()), self.spot)
+                self._doubt(message)
 
     def _is_known(self, part: Part) -> bool:
         if part.recorded_id:
@@ -228,13 +246,13 @@ class _State:
             for index, one in enumerate(items_of(listed)):
                 asked = present(fields_of(one), "tool_call", "raw_item") if not is_text(one) else None
                 if asked is not None and not is_text(asked):
-                    yield parse_message(asked, f"/last_processed_response/{name}/{index}/tool_call")
+                    yield _said(asked, f"/last_processed_response/{name}/{index}/tool_call")
 
     @staticmethod
     def _outputs(response: Fields, pointer: str) -> Iterator[Message]:
         output = present(response, "output")
         for index, item in enumerate(items_of(output) if output is not None else ()):
-            yield parse_message(item, f"{pointer}/output/{index}")
+            yield _said(item, f"{pointer}/output/{index}")
 
     # approvals and the rest --------------------------------------------------------------------------------------
 
@@ -259,9 +277,10 @@ class _State:
         """One approval that is waited for; mostly the items hold the same one, and told of it already."""
         asked = present(fields, "raw_item")
         if asked is not None and not is_text(asked):
-            message = parse_message(asked, f"{spot.pointer}/raw_item")
+            message = _said(asked, f"{spot.pointer}/raw_item")
             if any(not self._is_known(part) for part in message.calls):
                 self.builder.respond(self.lane, message, self.spot)
+                self._doubt(message)
             if text(fields_of(asked), "call_id", "id") in self.asked - {""}:
                 return
         self._aside(_APPROVAL, fields, asked, spot)
@@ -330,6 +349,16 @@ class _State:
                 self.builder.gap("evidence_gap", message, self.spot.down(f"/{name}"))
                 place = self.build.places.locator(self.spot.place, f"/{name}")
                 self.builder.note(finding("dialect", message, locators=(place,)))
+
+
+def _said(item: Payload, pointer: str) -> Message:
+    """An item as the message that it is, with what of a call is lost."""
+    message, fields = parse_message(item, pointer), fields_of(item)
+    given = _ARGUMENTS.get(text(fields, "type"))
+    if given is None:
+        return message
+    tool = text(fields, "name") or text(fields, "type")
+    return also_lost(message, "", lost_arguments(tool, fields, given, as_text=True))
 
 
 def _objects(fields: Fields, name: str) -> list[tuple[str, Payload]]:

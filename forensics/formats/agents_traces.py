@@ -26,6 +26,7 @@ from forensics.formats.shared.fields import (
     text,
 )
 from forensics.formats.shared.json_lines import json_lines
+from forensics.formats.shared.lost_arguments import lost_arguments
 from forensics.formats.shared.span_walk import walk_spans
 from forensics.formats.shared.spans import Span, shaped
 from forensics.formats.shared.walks import walk_evidence
@@ -125,11 +126,16 @@ class _Export:
             self.build.unread("malformed_line", message, spot)
 
     def _check(self, fields: Fields, spot: Spot) -> None:
-        """A span of a kind that is not known, or of the user's own, that looks like a call."""
+        """A span of a kind that is not known, or of the user's own, that looks like a call; a call whose arguments are
+        lost.
+        """
         data = present(fields, "span_data")
         inner = fields_of(data) if data is not None else {}
         kind = text(inner, "type")
         if kind in _ATTRIBUTES:
+            lost = lost_arguments(text(inner, "name"), inner, "input", as_text=True) if kind == "function" else ""
+            if lost:
+                self.build.gap("evidence_gap", lost, spot.down("/span_data"), trace=text(fields, "trace_id"))
             return
         own = present(inner, "data") if kind == "custom" else None
         looked_at = fields_of(own) if own is not None and not is_text(own) else inner

@@ -30,6 +30,7 @@ from forensics.formats.shared.fields import (
     text,
     whole_number,
 )
+from forensics.formats.shared.lost_arguments import lost_arguments
 from forensics.formats.shared.messages.telling import Doubts, Offers, taint, tell
 from forensics.formats.shared.messages.vocabulary import parse_message
 
@@ -161,9 +162,16 @@ class _Trajectory:
             self.builder.gap("evidence_gap", "a step that is not the agent's asks for calls", spot.down(pointer))
         tell(self.builder, self.lane, (message,), spot)
         self.doubts.note(self.builder, (message,), spot)
+        self._check_calls(step, spot.down(pointer))
         for at, item in enumerate(results):
             self._result(fields_of(item), message, spot.down(f"{pointer}/observation/results/{at}"), len(results))
         self._count(object_in(step, "metrics"))
+
+    def _check_calls(self, step: Fields, spot: Spot) -> None:
+        for at, call in enumerate(map(fields_of, items_in(step, "tool_calls"))):
+            lost = lost_arguments(text(call, "function_name"), call, "arguments")
+            if lost:
+                self.builder.gap("evidence_gap", lost, spot.down(f"/tool_calls/{at}"))
 
     def _result(self, result: Fields, message: Message, spot: Spot, count: int) -> None:
         """One result: of the call that it names, else of the only call of its step."""

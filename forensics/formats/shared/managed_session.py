@@ -33,6 +33,7 @@ from forensics.formats.shared.fields import (
     text,
     whole_number,
 )
+from forensics.formats.shared.lost_arguments import lost_arguments
 from forensics.formats.shared.messages.draft import Draft, part_of
 from forensics.formats.shared.messages.telling import Doubts, Offers, taint, tell
 from forensics.formats.shared.messages.vocabulary import in_place, joined, parse_message
@@ -350,6 +351,9 @@ class Session:
             server=text(fields, "mcp_server_name") or None,
             tainted=event.tainted or part.tainted,
         )
+        lost = lost_arguments(part.tool, fields, "input")
+        if lost:
+            self.gap(event.spot, lost)
         self.asked[name] = lane
         permission = text(fields, "evaluated_permission")
         if permission == "ask":

@@ -19,8 +19,10 @@ from forensics.formats.shared.entry_chain import EntryChain
 from forensics.formats.shared.fields import (
     Fields,
     as_object,
+    fields_of,
     is_like_calls,
     is_true,
+    items_in,
     names_a_tool,
     object_in,
     present,
@@ -28,6 +30,7 @@ from forensics.formats.shared.fields import (
     text,
     whole_number,
 )
+from forensics.formats.shared.lost_arguments import also_lost, lost_arguments
 from forensics.formats.shared.messages.telling import Doubts, taint, tell
 from forensics.formats.shared.messages.vocabulary import parse_message
 from forensics.formats.shared.rewritten import note_rewritten
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from forensics.core.build import TraceBuilder
+    from forensics.core.messages import Message
     from forensics.core.reading import EvidenceBuilder
     from forensics.core.trace import Payload
     from forensics.formats.shared.json_lines import JsonLine
@@ -47,6 +51,7 @@ _SHELL = "bash"
 _SUMMARIES = frozenset({"compactionSummary", "branchSummary"})
 _BROKE_OFF = frozenset({"error", "aborted"})
 _READ = frozenset({"role", "content", "usage", "toolCallId", "toolName"})
+_ASKS = frozenset({"toolCall", "tool_use"})
 _SURROUNDINGS = ("cwd", "id")
 
 
@@ -155,6 +160,7 @@ class Session:
         message = parse_message(as_object(fields), "/message")
         ends = text(fields, "stopReason")
         message = msgspec.structs.replace(message, finish=spelled(ends) or message.finish)
+        message = _with_lost_arguments(message, fields)
         if message.says_model:
             builder.respond(lane, message, entry.spot, model=text(fields, "model"))
             self._ended(entry, fields, ends)
@@ -197,6 +203,15 @@ class Session:
             if name not in _READ and is_like_calls(held):
                 message = f"calls of another agent, in a member that is not read ({one_line(name, 40)})"
                 self._gap(entry, message, f"/message/{name}")
+
+
+def _with_lost_arguments(message: Message, fields: Fields) -> Message:
+    """The message with what of its calls is lost."""
+    for at, block in enumerate(map(fields_of, items_in(fields, "content"))):
+        if text(block, "type") in _ASKS:
+            lost = lost_arguments(text(block, "name", "toolName"), block, "arguments", "input", "args")
+            message = also_lost(message, f"/content/{at}", lost)
+    return message
 
 
 def _only(fields: Fields, name: str) -> Payload:
