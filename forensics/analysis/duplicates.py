@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from forensics.analysis.dry_runs import dry_run_claimed
 from forensics.analysis.ends import NOTHING_DONE, End
 from forensics.analysis.idempotency import changed_keys, idempotency_keys, is_idempotency_key
 from forensics.analysis.outcomes import ADDS, end_by_its_words, is_unanswered
@@ -89,6 +90,9 @@ def _repeated(acts: Acts, rows: list[int], errors: list[int]) -> Iterator[Findin
     if len(took) > 1 and _keys_differ(acts, took):
         yield _twice_finding(_POSSIBLE, acts, sorted((*took, *doubtful)), _MAY_HAVE + _OTHER_KEY, errors)
     elif len(took) > 1 and not _same_key_same_answer(acts, took):
+        if dry_run_claimed([acts.trace.calls[row] for row in took]):
+            yield _twice_finding(_POSSIBLE, acts, sorted((*took, *doubtful)), _MAY_HAVE, errors)
+            return
         what = f"took effect {len(took)} times in this trace"
         yield _twice_finding("duplicate_side_effect", acts, took, what, errors)
     elif took and doubtful:
@@ -130,7 +134,8 @@ def _twice_finding(code: str, acts: Acts, rows: list[int], what: str, errors: li
     minted = list(islice((value for row in rows for value in acts.handles.minted_by(row)), _VALUES))
     shown = f" ({', '.join(one_line(v, 40) for v in minted)})" if minted else ""
     cause = _cause(errors, calls)
-    message = f"{one_line(calls[0].tool, 60)} {what} with the same arguments{shown}{cause}"
+    claimed = dry_run_claimed(calls) if code == _POSSIBLE else ""
+    message = f"{one_line(calls[0].tool, 60)} {what} with the same arguments{shown}{claimed}{cause}"
     return finding(code, message, steps=tuple(c.step for c in calls), basis=Basis.DERIVED)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from forensics.analysis.dry_runs import dry_run_claimed
 from forensics.core.classes import Classification, Effect
 from forensics.core.evidence import Basis
 from forensics.core.findings import Finding, finding
@@ -47,10 +48,12 @@ def _same_arguments(one: Call, other: Call) -> bool:
 
 def _told(trace: Trace, call: Call, other: Trace, earlier: Call) -> Finding:
     twice = earlier.outcome is Outcome.RECORDED and call.outcome is Outcome.RECORDED
-    code = "duplicate_side_effect" if twice else "possible_duplicate_side_effect"
+    claimed = dry_run_claimed((call, earlier))
+    code = "duplicate_side_effect" if twice and not claimed else "possible_duplicate_side_effect"
     message = (
         f"{one_line(call.tool, 60)} was executed under the id {one_line(call.recorded_id or '', 60)} in this trace and "
-        f"before, in the trace {one_line(other.id, 60)} of the same session, where its outcome was {earlier.outcome}"
+        f"before, in the trace {one_line(other.id, 60)} of the same session, where its outcome was "
+        f"{earlier.outcome}{claimed}"
     )
     places = (trace.locator(call.step), other.locator(earlier.step))
     return finding(code, message, steps=(call.step,), locators=places, basis=Basis.DERIVED)

@@ -105,3 +105,59 @@ def test_what_asks_for_the_same_act(
     path.write_text("\n".join(map(json.dumps, events)), encoding="utf-8")
     codes = [f.code for f in examine(path).audit().findings]
     assert [code for code in codes if "duplicate" in code] == ([found] if found else [])
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        {"dry_run": True},
+        {"dryRun": "All"},
+        {"--dry-run": "server"},
+        {"validate_only": "true"},
+        {"simulate": 1},
+        {"WhatIf": True},
+        {"mode": "dry-run"},
+        {"apply": False},
+    ],
+)
+def test_a_claimed_dry_run_leaves_open_whether_it_took_effect(tmp_path: Path, claim: dict[str, Any]) -> None:
+    arguments = {"table": "t", **claim}
+    for result in ({"would_delete": 5}, {"deleted": 5}, "Would delete 5 rows"):
+        assert codes(tmp_path, "delete_rows", arguments, (result, result)) == ["possible_duplicate_side_effect"]
+        (kind,) = examine(tmp_path / "events.jsonl").audit().traces[0].tools
+        assert kind.class_ == "side-effecting"
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [{"dry_run": False}, {"dry_run": "no"}, {"dry_run": None}, {"apply": True}, {"mode": "live"}, {"note": "dry_run"}],
+)
+def test_what_asks_for_no_dry_run_took_effect(tmp_path: Path, claim: dict[str, Any]) -> None:
+    for result in ({"would_delete": 5}, {"deleted": 5}):
+        found = codes(tmp_path, "delete_rows", {"table": "t", **claim}, (result, result))
+        assert found == ["duplicate_side_effect"]
+
+
+def test_the_words_tell_who_claims_a_dry_run_and_what_bears_it_out(tmp_path: Path) -> None:
+    said = []
+    for result in ({"would_delete": 5}, {"deleted": 5}):
+        codes(tmp_path, "delete_rows", {"table": "t", "dry_run": True}, (result, result))
+        found = examine(tmp_path / "events.jsonl").audit().findings
+        said += [one.message for one in found if one.code == "possible_duplicate_side_effect"]
+    first, second = said
+    assert "dry_run asks for a dry run and the results tell what would be done, but nothing proves" in first
+    assert "dry_run asks for a dry run and no result bears it out, but nothing proves" in second
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("git push --dry-run origin main", "possible_duplicate_side_effect"),
+        ("kubectl delete -f app.yaml --dry-run=server", "possible_duplicate_side_effect"),
+        ("kubectl delete -f app.yaml --dry-run=none", "duplicate_side_effect"),
+        ("git push origin main; git push --dry-run", "duplicate_side_effect"),
+        ("git push origin main # --dry-run", "duplicate_side_effect"),
+    ],
+)
+def test_a_flag_of_one_plain_command_may_ask_for_a_dry_run(tmp_path: Path, command: str, found: str) -> None:
+    assert codes(tmp_path, "bash", {"command": command}, ("one", "two")) == [found]

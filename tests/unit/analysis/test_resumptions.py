@@ -65,3 +65,9 @@ def test_another_session_call_or_argument_is_no_repetition(tmp_path: Path, later
 
 def test_a_read_is_no_effect(tmp_path: Path) -> None:
     assert codes(tmp_path / "evidence", run("a", 10, "list_accounts"), run("b", 11, "list_accounts")) == []
+
+
+def test_a_claimed_dry_run_may_have_been_none(tmp_path: Path) -> None:
+    inputs = {"account": "A1", "dry_run": True}
+    found = codes(tmp_path / "evidence", run("b", 11, inputs=inputs), run("a", 10, inputs=inputs))
+    assert found == [("possible_duplicate_side_effect", "b")]
