@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from forensics.core.late import late
+from forensics.core.sanitise import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -124,6 +125,17 @@ def calls_spelled(text: str, among: Iterable[_Spelling] = _SPELLINGS) -> list[st
         if plain_name(name) not in _NO_CALL:
             found[match.start("name") if name else match.start()] = name
     return _without_marks(found)
+
+
+def says_unread(tools: Sequence[str]) -> str:
+    """What a gap says of calls of these tools that a text spells and that were not read ("": it names no tool)."""
+    named = [one_line(tool, 40) for tool in tools if tool]
+    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    what = f" ({', '.join(named[:_NAMED])}{more})" if named else ""
+    return f"the text of a turn spells a call that was not read as one{what}: this format may hide calls in text"
+
+
+_NAMED = 3
 
 
 def _held_in(text: str, among: Iterable[_Spelling]) -> list[_Spelling]:

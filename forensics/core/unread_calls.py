@@ -12,10 +12,9 @@ from collections import Counter, defaultdict, deque
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from forensics.core.calls_in_text import plain_name, spelled_in
+from forensics.core.calls_in_text import plain_name, says_unread, spelled_in
 from forensics.core.evidence import Basis, Gap
 from forensics.core.jsonvalue import texts_of_all
-from forensics.core.sanitise import one_line
 from forensics.core.trace import NOWHERE, Payload, StepKind
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from forensics.core.trace import Trace
 
 _TOGETHER = 64  # texts that are looked through together
-_NAMED = 3
 
 
 def unread_calls(trace: Trace, shown: AbstractSet[int], gaps: Sequence[Gap]) -> Iterator[Gap]:
@@ -40,7 +38,9 @@ def unread_calls(trace: Trace, shown: AbstractSet[int], gaps: Sequence[Gap]) -> 
             read, known = _Read(trace, shown), _doubted(gaps)
         missing = read.without(row, tools)
         if missing and _place(trace.locator(row)) not in known:
-            yield Gap("evidence_gap", _told(missing), trace.locator(row), trace.id, hides=True, basis=Basis.INFERRED)
+            yield Gap(
+                "evidence_gap", says_unread(missing), trace.locator(row), trace.id, hides=True, basis=Basis.INFERRED
+            )
 
 
 _Place = tuple[int | None, int | None, int | str | None, str]
@@ -68,13 +68,6 @@ def _spelled(trace: Trace) -> Iterator[tuple[int, list[str]]]:
         told = [(row, Payload(text)) for row, text in zip(part, trace.payload.several(part), strict=True) if text]
         for number, tools in spelled_in(texts_of_all([text for _, text in told])):
             yield told[number][0], tools
-
-
-def _told(tools: list[str]) -> str:
-    named = [one_line(tool, 40) for tool in tools if tool]
-    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-    what = f" ({', '.join(named[:_NAMED])}{more})" if named else ""
-    return f"the text of a turn spells a call that was not read as one{what}: this format may hide calls in text"
 
 
 class _Read:

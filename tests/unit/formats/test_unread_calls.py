@@ -73,6 +73,28 @@ def test_each_read_call_stands_for_one_that_is_spelled(tmp_path: Path) -> None:
     assert len(hiding(read_value(tmp_path, chat))) == 1
 
 
+@pytest.mark.parametrize("member", ["reasoning_content", "reasoning", "thinking", "refusal"])
+@pytest.mark.parametrize("text", TEXTS)
+def test_beside_the_text_of_a_message_it_refuses_as_well(tmp_path: Path, text: str, member: str) -> None:
+    [told] = hiding(read_value(tmp_path, [*BEFORE, {**DONE, member: text}]))
+    assert "move_file" in told
+    assert examine(tmp_path / "evidence.json").analyses[0].verdict.inject
+
+
+@pytest.mark.parametrize("member", ["reasoning_content", "refusal"])
+def test_what_a_message_thinks_of_and_asks_for_is_read(tmp_path: Path, member: str) -> None:
+    asks = asked("move_file", "c1")
+    assert hiding(read_value(tmp_path, [BEFORE[0], {**asks, member: HERMES}, answered("c1"), DONE])) == []
+    twice = [BEFORE[0], {**asks, member: f"{HERMES} {HERMES}"}, answered("c1"), DONE]
+    assert len(hiding(read_value(tmp_path, twice))) == 1
+    assert hiding(read_value(tmp_path, [*BEFORE, {**DONE, member: "It speaks of <tool_call> tags."}])) == []
+
+
+def test_reasoning_in_parts_is_searched(tmp_path: Path) -> None:
+    parts = [{"type": "reasoning.text", "text": REACT}]
+    assert len(hiding(read_value(tmp_path, [*BEFORE, {**DONE, "reasoning_details": parts}]))) == 1
+
+
 def test_prose_about_calls_is_no_gap(tmp_path: Path) -> None:
     chat = [*BEFORE, {"role": "assistant", "content": "It writes <tool_call> tags. Action: none of them is one."}]
     assert hiding(read_value(tmp_path, chat)) == []

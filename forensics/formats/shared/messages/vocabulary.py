@@ -25,6 +25,7 @@ from forensics.formats.shared.fields import (
     present,
     text,
 )
+from forensics.formats.shared.messages.beside import doubt_beside
 from forensics.formats.shared.messages.blocks import COMPACTED, read_content, read_item, read_tool_calls
 from forensics.formats.shared.messages.draft import Draft, Keep, is_cut
 from forensics.formats.shared.messages.spelled import read_spelled
@@ -141,6 +142,8 @@ def _doubt_message(draft: Draft, fields: Fields) -> None:
         draft.doubt(asks_for_calls(draft.role))
     elif draft.role in MODEL_ROLES and "role" in fields and _holds_nothing(draft, fields):
         draft.doubt("a message of the model without anything in it that is read")
+    if draft.role in MODEL_ROLES:
+        doubt_beside(draft, fields)
     _doubt_wholeness(draft, fields)
 
 
