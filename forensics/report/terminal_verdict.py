@@ -96,7 +96,8 @@ def verdict_line(page: Page, document: Head, trace: TraceRow) -> None:
         page.line(*line, whole, rest=_HANG)
         return
     page.line(*line, brief, rest=_HANG)
-    page.field("trace", whole.strip())
+    if brief != whole:  # what only goes on in the next line is told already
+        page.field("trace", whole.strip())
 
 
 def deciding(trace: TraceRow) -> ReasonRow:

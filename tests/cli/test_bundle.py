@@ -85,6 +85,16 @@ def test_what_was_done_to_the_timeline_is_named(
     assert (kind, 5) in {(one["kind"], one.get("event")) for one in document["faults"]}
 
 
+def test_a_timeline_in_another_form_is_named_as_a_file(bundle: Path, forensics: Run) -> None:
+    (bundle / "timeline.csv").write_bytes((bundle / "timeline.csv").read_bytes().replace(b"pager", b"p4ger", 1))
+    _, document = _verified(forensics, bundle)
+    assert [(one["kind"], one["file"], one.get("event")) for one in document["faults"]] == [
+        ("edited", "timeline.csv", None)
+    ]
+    told = b" ".join(forensics("verify", "--help").stdout.split())
+    assert b"Of timeline.jsonl the events are compared too" in told
+
+
 @pytest.mark.parametrize("name", ["report.html", "report.json", "findings.sarif", "audit.json", "timeline.sha256"])
 def test_one_bit_in_any_output_is_found(name: str, bundle: Path, forensics: Run) -> None:
     path = bundle / name

@@ -46,8 +46,8 @@ Exit codes:
 def command(bundle: Path, key: Path | None, expect: str | None, evidence: tuple[Path, ...], settings: Settings) -> int:
     """Check an evidence bundle against its manifest.
 
-    Every file is hashed again. An edit, an insertion, a deletion, another order of events and a cut tail are each
-    named, with the first event that they touch.
+    Every file is hashed again, and each that differs is named. Of timeline.jsonl the events are compared too: an edit,
+    an insertion, a deletion, another order and a cut tail are each named, with the first event that they touch.
     """
     from forensics.custody.verify import verify
     from forensics.report.verification import verification_document

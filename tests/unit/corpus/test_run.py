@@ -286,6 +286,12 @@ def test_a_worker_with_other_rules_refuses_to_judge(corpus: Path) -> None:
         audit_batch([((str(corpus / "pager.db"), "pager.db"),)], terms)
 
 
+def test_every_file_of_the_results_is_told_of_in_the_documentation(corpus: Path, tmp_path: Path) -> None:
+    audit_corpus([corpus], tmp_path / "out", Corpus(engine=serial()))
+    told = (ROOT / "docs/how-to/audit-a-corpus.md").read_text(encoding="utf-8")
+    assert [path.name for path in (tmp_path / "out").iterdir() if f"| `{path.name}`" not in told] == []
+
+
 def test_the_summary_is_the_document(corpus: Path, tmp_path: Path) -> None:
     document = audit_corpus([corpus], tmp_path / "out", Corpus(engine=serial()))
     written = json.loads((tmp_path / "out" / SUMMARY).read_bytes())
