@@ -21,7 +21,7 @@ from forensics.formats.shared.call_words import sounds_like_a_call
 from forensics.formats.shared.chunks import documents
 from forensics.formats.shared.crewai.kinds import A2A, FAILURE, LLM, METHOD, NOT_RUN, RUNS, TOOL, is_known, phase_of
 from forensics.formats.shared.crewai.pairing import Pairing
-from forensics.formats.shared.crewai.prompts import says_nothing, writes_a_call
+from forensics.formats.shared.crewai.prompts import left_out, says_nothing, writes_a_call
 from forensics.formats.shared.crewai.records import span_of_thing
 from forensics.formats.shared.crewai.values import opened
 from forensics.formats.shared.fields import (
@@ -66,6 +66,7 @@ _NOTHING_SAID = "the model's answer is empty: what it asked for may not be recor
 _UNANSWERED = "a request to a model of which no event tells the answer"
 _OWN_CODE = "a method of a flow in which no event fell: what its own code did is not recorded"
 _WRITTEN = "the model wrote down a call, and no event says what came of it"
+_LEFT_OUT = "the prompt of a request shows a call or a result when it begins that it does not show when it ends"
 _ELSEWHERE = "an agent elsewhere was asked (A2A): what it did is not recorded"
 
 
@@ -115,6 +116,7 @@ class _Batch:
         self.offered: dict[bytes, tuple[Payload, Spot]] = {}
         self.head: Spot | None = None
         self.asks_elsewhere = False
+        self.prompts: dict[str, Payload] = {}
 
 
 class _Log:
@@ -212,7 +214,17 @@ class _Log:
         self._look_at(batch, kind, facts, at)
         thing = self._thing(batch, kind, facts, nanoseconds(present(outer, "timestamp")))
         if thing:
+            self._compare_prompts(batch, thing, facts, at)
             yield thing, held if kind != FAILURE else {key: held[key] for key in ("failure",) if key in held}, below
+
+    def _compare_prompts(self, batch: _Batch, thing: str, facts: Fields, at: Spot) -> None:
+        """A request tells its prompt when it begins and when it ends: what the later one leaves out is not read."""
+        shown = present(facts, "messages")
+        if shown is None:
+            return
+        before = batch.prompts.setdefault(thing, shown)
+        if left_out(before, shown):
+            self.build.gap("evidence_gap", _LEFT_OUT, at, trace=batch.name)
 
     def _thing(self, batch: _Batch, kind: str, facts: Fields, at: int) -> str:
         """The id of what the event tells of; "" where it tells of nothing."""

@@ -111,6 +111,33 @@ def test_a_place_is_that_of_the_event(sample: list[Fields], write: Callable[[Any
     assert results == ["/6/event_data/output", "/10/event_data/output"]
 
 
+STRANGE = {"role": "tool", "tool_call_id": "call_x9", "content": "paid"}
+UNKNOWN = {"role": "assistant", "content": [repr({"type": "tool_use", "id": "call_x9", "name": "pay", "input": {}})]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "strange"),
+    [("llm_call_started", STRANGE), ("llm_call_started", UNKNOWN), ("llm_call_completed", STRANGE)],
+)
+def test_a_result_of_no_call_in_either_prompt_of_a_request_may_hide_one(
+    sample: list[Fields], write: Callable[[Any], Reading], kind: str, strange: Fields
+) -> None:
+    """What an end tells is laid over what began: a result that only the beginning shows is no less one."""
+    (*_, last) = (one["event_data"]["messages"] for one in sample if one["type"] == kind)
+    assert hiding(write(sample)) == []
+    last.append(strange)
+    assert len(hiding(write(sample))) == 1
+
+
+def test_a_prompt_in_the_shape_of_its_provider_is_the_same(
+    sample: list[Fields], write: Callable[[Any], Reading]
+) -> None:
+    (*_, last) = (one["event_data"]["messages"] for one in sample if one["type"] == "llm_call_started")
+    last[0] = {"role": "system", "content": "You are Responder."}
+    last.append({"role": "user", "content": "Please go on."})
+    assert hiding(write(sample)) == []
+
+
 def test_a_model_without_function_calls_writes_them(write: Callable[[Any], Reading]) -> None:
     """What was observed is put behind the model's words in the next prompt; the words are still one turn."""
     observed = {"role": "assistant", "content": f"{ACTION}\nObservation: ida"}

@@ -14,6 +14,7 @@ from forensics.core.jsonvalue import raw, text_of
 from forensics.core.late import late
 from forensics.formats.shared.crewai.values import opened
 from forensics.formats.shared.fields import Fields, as_object, fields_of, is_text, items_of, opens_with, present, text
+from forensics.formats.shared.messages.vocabulary import parse_message
 
 if TYPE_CHECKING:
     from forensics.core.trace import Payload
@@ -39,6 +40,21 @@ def prompt_of(messages: Payload) -> tuple[Payload, list[int]]:
         told += parts
         numbers += [number] * len(parts)
     return msgspec.Raw(b"[" + b",".join(told) + b"]"), numbers
+
+
+def left_out(before: Payload, after: Payload) -> bool:
+    """Whether a prompt, as it was when its request began, shows a call or a result that it does not show at the end:
+    a provider's own shape of it repeats them all.
+    """
+    return before != after and not _shown(before) <= _shown(after)
+
+
+def _shown(messages: Payload) -> set[tuple[str, str]]:
+    """The calls and the results in a prompt, by what each is and its id, or the tool of one that has none."""
+    told, _ = prompt_of(messages)
+    parsed = [parse_message(item, "") for item in items_of(told)]
+    asked = {("call", part.recorded_id or part.tool) for message in parsed for part in message.calls}
+    return asked | {("result", part.recorded_id or part.tool) for message in parsed for part in message.results}
 
 
 def answer_of(response: Payload, *, of_a_tool: bool) -> Payload | None:
