@@ -16,7 +16,7 @@ from forensics.analysis.ends import NOTHING_DONE, End
 from forensics.analysis.idempotency import changed_keys, idempotency_keys, is_idempotency_key
 from forensics.analysis.outcomes import ADDS, end_by_its_words, is_unanswered
 from forensics.analysis.same_acts import acts_asked
-from forensics.core.classes import Classification, Source
+from forensics.analysis.shown_effects import shows_an_effect
 from forensics.core.evidence import Basis
 from forensics.core.findings import Finding, finding
 from forensics.core.jsonvalue import value_of
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
     from forensics.analysis.anomalies import Acts
     from forensics.core.trace import Calls
-    from forensics.rules.engine import RuleSet
 
-_OF_THE_TOOL = frozenset({Source.DESCRIPTION, Source.SCHEMA})
 _POSSIBLE, _MAY_HAVE = "possible_duplicate_side_effect", "may have taken effect more than once"
 _OTHER_KEY = ", under another idempotency key each,"
 _VALUES = 4  # of those that the calls minted, that are shown
@@ -50,7 +48,7 @@ def twice(acts: Acts) -> Iterator[Finding]:
     several = [rows for rows in groups.values() if len(rows) > 1 and not _types_nothing(acts.trace.calls[rows[0]])]
     errors = acts.trace.rows(StepKind.ERROR) if several else []
     for rows in several:
-        shown = all(_shows_an_effect(acts.calls[row], acts.rules) for row in rows)
+        shown = all(shows_an_effect(acts.calls[row], acts.rules) for row in rows)
         yield from _repeated(acts, rows, errors) if shown else _run_again(acts, rows)
 
 
@@ -58,17 +56,6 @@ def _alike(numbers: Sequence[int]) -> Iterator[int]:
     """The calls that do not stand alone with their number, in order."""
     counts = Counter(numbers)
     return (row for row, number in enumerate(numbers) if counts[number] > 1)
-
-
-def _shows_an_effect(kind: Classification, rules: RuleSet) -> bool:
-    """Whether something shows that this call adds to the world, and not only that its tool runs what it is given: of a
-    tool that runs a text, its description says what it can do, its name that it runs, and the text what it does.
-    """
-    adding = [piece for piece in kind.evidence if piece.effect in ADDS and piece.rule not in rules.about_any_text]
-    if all(piece.rule not in rules.about_any_text for piece in kind.evidence):
-        return bool(adding)
-    runs = rules.answered_by_proof
-    return any(p.source not in _OF_THE_TOOL and not (p.source is Source.NAME and p.rule in runs) for p in adding)
 
 
 def _types_nothing(call: Call) -> bool:

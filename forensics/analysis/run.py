@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,6 +17,7 @@ from forensics.analysis.listing import NOTHING_LISTED, Listing
 from forensics.analysis.oversight import oversight
 from forensics.analysis.reruns import Repeat, executed_again, executed_effects, repeats
 from forensics.analysis.resumptions import resumptions
+from forensics.analysis.shown_effects import unproved
 from forensics.analysis.stale import stale_handles
 from forensics.analysis.strays import from_nowhere
 from forensics.analysis.survey import survey
@@ -28,7 +30,7 @@ from forensics.core.trace import NOWHERE, Trace
 from forensics.core.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from forensics.analysis.survey import Survey, ToolKey
     from forensics.core.policy import Policy
@@ -47,7 +49,8 @@ class Tool(msgspec.Struct, frozen=True):
 
 class TraceAnalysis(msgspec.Struct, frozen=True):
     """All that the analyses say of one trace. `calls` are the classes of `trace.calls`, row by row; `did_nothing` the
-    rows of those that count as answered, and of which the result says that they did nothing.
+    rows of those that count as answered, and of which the result says that they did nothing, and `unproved` those that
+    count as repeating only since nothing proves that the text that they run only reads.
     """
 
     trace: Trace
@@ -58,6 +61,7 @@ class TraceAnalysis(msgspec.Struct, frozen=True):
     verdict: Verdict
     repeats: tuple[Repeat, ...] = ()
     did_nothing: tuple[int, ...] = ()
+    unproved: Sequence[int] = ()
 
 
 def analyse(
@@ -106,7 +110,8 @@ def analyse_trace(
         *stale_handles(trace, followed.handles, studied.failed),
         *overruled(trace, studied),
     )
-    return TraceAnalysis(trace, tools, calls, followed.handles, found, verdict, done, studied.did_nothing)
+    ends = studied.did_nothing, unproved(calls, rules)
+    return TraceAnalysis(trace, tools, calls, followed.handles, found, verdict, done, *ends)
 
 
 def _schema_faults(trace: Trace, studied: Survey) -> Iterator[Finding]:

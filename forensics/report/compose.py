@@ -309,7 +309,7 @@ def _unanswered(calls: Calls) -> list[Call]:
 def trace_row(analysis: TraceAnalysis, numbering: Numbering, *, at_once: bool = True) -> TraceRow:
     """One trace of the document; `at_once` as for the document."""
     trace, first = analysis.trace, numbering.first(analysis)
-    rows = CallRows(analysis, numbering)
+    rows, steps = CallRows(analysis, numbering), trace.calls.column("step")
     again = sorted(row for row, of in trace.calls.rare("again_of").items() if of >= 0)
     making = Making(trace.calls.parts, rows.fields)
     calls = Rows(len(rows) - len(again), _but(rows, again)) if again else Rows(len(rows), rows.of, making)
@@ -329,6 +329,7 @@ def trace_row(analysis: TraceAnalysis, numbering: Numbering, *, at_once: bool = 
         executed_again=[row for at in again for row in rows.of(range(at, at + 1))],
         also_in=[spell_surrogates(name) for name in trace.also_in],
         did_nothing=[first + trace.calls[row].step for row in analysis.did_nothing if _may_act(analysis, row)],
+        unproved=[first + steps[row] for row in analysis.unproved],
     )
 
 

@@ -260,7 +260,8 @@ class TraceRow(Document, frozen=True):
     """One agent run. `calls` has each call that was asked for once; what a branch executed once more stands in
     `executed_again`. `also_in` names other evidences that tell of the same run and were
     compared with it. `did_nothing` are the steps of the calls with an effect, or that may have one, that count as
-    answered, and of which the result says that they failed or that it was done already (derived).
+    answered, and of which the result says that they failed or that it was done already (derived). `unproved` are those
+    that count as repeating for no other reason than that nothing proves that the text that they run only reads.
     """
 
     id: str
@@ -277,6 +278,7 @@ class TraceRow(Document, frozen=True):
     executed_again: list[CallRow] = []
     also_in: list[str] = []
     did_nothing: list[int] = []
+    unproved: list[int] = []
 
     @property
     def executions(self) -> Sequence[CallRow]:

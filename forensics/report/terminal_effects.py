@@ -54,7 +54,7 @@ def effects(page: Page, trace: TraceRow) -> None:
     if not acted:
         why = f" in what was read: {_MORE}" if hidden else f": {_why(held, unclear, others)}"
         page.line(f"nothing{why}", first="  ")
-    _groups(page, acted, many)
+    _groups(page, acted, many, unproved=frozenset(trace.unproved))
     if acted and hidden:
         page.line(f"and {_MORE}", first="  ")
     if unknown:
@@ -76,9 +76,15 @@ def _why(held: frozenset[int], unclear: int, others: int) -> str:
     return "no call of this run is known or feared to change anything"
 
 
-def _groups(page: Page, groups: list[list[CallRow]], many: int, nothing: Container[int] = ()) -> None:
+def _groups(
+    page: Page,
+    groups: list[list[CallRow]],
+    many: int,
+    nothing: Container[int] = (),
+    unproved: Container[int] = (),
+) -> None:
     for group in groups:
-        _effect(page, group, nothing)
+        _effect(page, group, nothing, unproved)
     page.more(many - _MOST)
 
 
@@ -112,7 +118,7 @@ def _alike(trace: TraceRow, held: frozenset[int]) -> tuple[_Groups, _Groups, _Gr
     return (found[0], len(groups[0])), (found[1], len(groups[1])), (found[2], len(groups[2]))
 
 
-def _effect(page: Page, group: list[CallRow], nothing: Container[int]) -> None:
+def _effect(page: Page, group: list[CallRow], nothing: Container[int], unproved: Container[int]) -> None:
     call = group[0]
     when = moment(call.at)
     often = "once" if len(group) == 1 else f"{len(group)} times (steps {', '.join(str(c.step) for c in group[:20])})"
@@ -125,7 +131,7 @@ def _effect(page: Page, group: list[CallRow], nothing: Container[int]) -> None:
     )
     if call.arguments is not None:
         page.line(Span(value(call.arguments, 160), "quote"), first="    with ", rest="         ")
-    page.line(*_outcome(group, nothing), *_minted(group), first="    ")
+    page.line(*_outcome(group, nothing, unproved), *_minted(group), first="    ")
 
 
 _DID = {
@@ -144,9 +150,10 @@ _KIND = {
     "irreversible": "can't be undone",
     "unknown": "effect unknown",
 }
+_UNPROVED = "nothing proves that it only reads"
 
 
-def _outcome(group: list[CallRow], nothing: Container[int]) -> list[Span]:
+def _outcome(group: list[CallRow], nothing: Container[int], unproved: Container[int]) -> list[Span]:
     """What became of calls that ended alike; where no result minted anything its text is shown, since it may say that
     the call failed.
     """
@@ -157,7 +164,8 @@ def _outcome(group: list[CallRow], nothing: Container[int]) -> list[Span]:
     told = set() if any(one.minted for one in group) else {one.result_preview for one in group if one.result_preview}
     lead = " " if said in _LEADS else ", answered with "
     result = [Span(lead), Span(value(told.pop(), 100), "quote")] if len(told) == 1 else []
-    left = _LEFT.get(call.outcome, _KIND[call.effect]) if said != _DID_NOTHING else ""
+    kind = _UNPROVED if call.step in unproved else _KIND[call.effect]
+    left = _LEFT.get(call.outcome, kind) if said != _DID_NOTHING else ""
     return [Span(said), *result, *([Span(f"; {left}")] if left else [])]
 
 

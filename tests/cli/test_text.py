@@ -116,6 +116,19 @@ def test_what_an_agent_was_answered_is_no_part_of_how_its_call_ended(tmp_path: P
     assert "may have taken effect, answered with timed out; " in said
 
 
+def test_a_command_that_nothing_proves_to_only_read_is_not_said_to_add(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    lines: list[dict[str, Any]] = [{"type": "user", "text": "go"}]
+    for number, command in enumerate(("git status", "git push origin main")):
+        lines.append({"type": "tool_call", "id": f"c{number}", "name": "bash", "args": {"command": command}})
+        lines.append({"type": "tool_result", "call_id": f"c{number}", "result": "fine"})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    said = text("audit", path)
+    asked, _, pushed = said.partition("What took effect")[2].partition("git push")
+    assert "returned fine; nothing proves that it only reads" in asked
+    assert "returned fine; can't be undone" in pushed
+
+
 def test_what_was_denied_or_failed_did_not_take_effect(tmp_path: Path) -> None:
     """Each ends a line of its own, and none lends another its result."""
     path = tmp_path / "run.jsonl"
