@@ -156,7 +156,7 @@ def test_without_a_script_the_tables_say_it_all(opened: Open, pager: bytes) -> N
     assert rows.count() == 13
     assert rows.nth(7).inner_text().split("\t") == [
         "6",
-        "2026-11-29 22:38:12.031175Z",
+        "2026-11-29 22:38:12.032054Z",
         "call 1.0",
         "pager.trigger !#",
         '{"service": "checkout", "severity": "sev1"}',
