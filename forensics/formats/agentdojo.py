@@ -14,7 +14,7 @@ from forensics.core.build import Execution
 from forensics.core.pointers import escape
 from forensics.core.trace import StepKind
 from forensics.formats.shared.document import note_cut, open_document
-from forensics.formats.shared.fields import fields_of, is_text, items_in, items_of, present, text
+from forensics.formats.shared.fields import fields_of, is_text, items_in, items_of, opens_with, present, text
 from forensics.formats.shared.messages.telling import Doubts, Finder, taint, tell
 from forensics.formats.shared.messages.vocabulary import joined, parse_message
 
@@ -107,6 +107,8 @@ class _Run:
         """A tool message: the call that ran, by its copy, and what the model was given for it."""
         call = fields_of(fields["tool_call"])
         error = present(fields, "error")
+        if error is None and not _gives(fields):
+            self.builder.gap("evidence_gap", "a tool message whose content is not there to be read", spot)
         ran = Execution(
             text(call, "function"),
             spot,
@@ -134,6 +136,12 @@ class _Run:
             self.builder.gap("evidence_gap", "the run holds no message", self._at("/messages"))
         if not self.tainted:  # what stands twice stands around the messages
             taint(self.builder, self.document.tainted, self.document.spot)
+
+
+def _gives(fields: Fields) -> bool:
+    """Whether a tool message has the content that each has: a text, or in newer runs a list of blocks."""
+    content = present(fields, "content")
+    return content is not None and (is_text(content) or opens_with(content, b"["))
 
 
 def _words(content: Payload | None) -> Payload | None:

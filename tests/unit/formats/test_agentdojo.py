@@ -11,7 +11,7 @@ from forensics.api import examine
 from forensics.core.jsonvalue import text_of, value_of
 from forensics.core.trace import Outcome, StepKind
 from forensics.errors import CorruptEvidenceError
-from tests.unit.formats.conftest import read_evidence
+from tests.unit.formats.conftest import hiding, read_evidence
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,6 +82,22 @@ def test_content_in_blocks_is_the_text_of_older_runs(tmp_path: Path) -> None:
     trace = trace_of(tmp_path, run(asks(one, content=blocks), gives(one, blocks), DONE))
     assert trace.calls[0].result is not None
     assert text_of(trace.calls[0].result) == "paid"
+
+
+@pytest.mark.parametrize(
+    "renamed",
+    [{}, {"Content": "paid"}, {"result": "paid"}, {"content": None}, {"content": 5}, {"content": {"said": "paid"}}],
+)
+def test_a_tool_message_without_its_content_is_a_gap(tmp_path: Path, renamed: Fields) -> None:
+    one = call("pay", "c1")
+    bare = {name: held for name, held in gives(one).items() if name != "content"}
+    assert hiding(read_evidence(write(tmp_path, run(asks(one), {**bare, **renamed}, DONE)))) == [
+        "a tool message whose content is not there to be read"
+    ]
+    assert hiding(read_evidence(write(tmp_path, run(asks(one), {**bare, "error": "ValueError: no"}, DONE)))) == []
+    nothing: tuple[Any, ...] = ("", [])
+    for content in nothing:
+        assert hiding(read_evidence(write(tmp_path, run(asks(one), gives(one, content), DONE)))) == []
 
 
 def test_injected_texts_are_steps_of_their_own(tmp_path: Path) -> None:

@@ -62,6 +62,14 @@ def test_arguments_under_another_spelling(tmp_path: Path, name: str) -> None:
     assert hiding(read_value(tmp_path, [CHAT[0], asked, *chat[2:]])) == []
 
 
+@pytest.mark.parametrize("told", [{}, {"Content": "ok"}, {"content": None}, {"body": {"said": "ok"}}])
+def test_a_message_of_a_tool_whose_content_is_elsewhere(tmp_path: Path, told: Fields) -> None:
+    chat = [CHAT[0], ASKED, {"role": "tool", "tool_call_id": "c1", **told}, {"role": "assistant", "content": "done"}]
+    assert hiding(read_value(tmp_path, chat)) == ["a message of a tool that shows no result that is read"]
+    chat[2] = {"role": "tool", "tool_call_id": "c1", "content": ""}
+    assert hiding(read_value(tmp_path, chat)) == []
+
+
 # MCP -----------------------------------------------------------------------------------------------------------------
 
 

@@ -142,6 +142,8 @@ def _doubt_message(draft: Draft, fields: Fields) -> None:
         draft.doubt(asks_for_calls(draft.role))
     elif draft.role in MODEL_ROLES and "role" in fields and _holds_nothing(draft, fields):
         draft.doubt("a message of the model without anything in it that is read")
+    elif draft.role == "tool" and not draft.results:
+        draft.doubt("a message of a tool that shows no result that is read")
     if draft.role in MODEL_ROLES:
         doubt_beside(draft, fields)
     _doubt_wholeness(draft, fields)
