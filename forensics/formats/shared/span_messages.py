@@ -229,9 +229,10 @@ class MessageReader:
         messages: list[Message] = []
         cut = False
         name, role = _DETAILS[kinds is _ANSWER_EVENTS]
+        whole = [event for event in span.events if event.name == _OPERATION and name in event.attributes]
+        if whole:
+            return self._of_operations(whole, name, role)
         for event in span.events:
-            if event.name == _OPERATION and name in event.attributes:
-                return self._of_operation(event, name, role)
             if event.name in kinds:
                 messages.extend(self._of_event(event, kinds))
                 cut = cut or any(_breaks_off(event.attributes[k]) for k in _JSON_FIELDS if k in event.attributes)
@@ -240,6 +241,14 @@ class MessageReader:
             messages.extend(self._event_list(found[1], kinds))
             cut = _breaks_off(found[1])
         return Said(tuple(messages), "", cut) if messages or cut else None
+
+    def _of_operations(self, events: list[Event], name: str, role: str) -> Said | None:
+        """The messages in the first event that tells them; another that tells others may hide a call."""
+        told = [said for said in (self._of_operation(event, name, role) for event in events) if said is not None]
+        keys = [[message.key for message in said.messages] for said in told]
+        if any(key != keys[0] for key in keys):
+            self._doubt(Doubt(f"two events tell of one request, and not the same under {name}"))
+        return next(iter(told), None)
 
     def _of_operation(self, event: Event, name: str, role: str) -> Said | None:
         """The messages in the one event that tells of a whole request to a model; None where a mark replaced them."""

@@ -213,6 +213,25 @@ def test_the_event_of_a_whole_request_tells_what_went_in_and_what_came_out(tmp_p
     ]
 
 
+@pytest.mark.parametrize("name", ["gen_ai.input.messages", "gen_ai.output.messages"])
+def test_two_events_that_tell_one_request_in_two_ways(tmp_path: Path, name: str) -> None:
+    def read(*tools: str) -> list[str]:
+        events = [
+            {
+                "event_name": "gen_ai.client.inference.operation.details",
+                "attributes": {
+                    name: [{"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": one}]}]
+                },
+            }
+            for one in tools
+        ]
+        return hiding(read_value(tmp_path, [span(1, attributes={"gen_ai.operation.name": "chat"}, span_events=events)]))
+
+    assert read("look", "look", "look") == read("look")
+    more = [one for one in read("look", "pay") if one not in read("look")]
+    assert more == [f"two events tell of one request, and not the same under {name}"]
+
+
 def weave_call(output: object) -> Fields:
     return {
         "project_id": "p", "id": "call-1", "op_name": "weave:///p/op/look:1", "trace_id": "t", "parent_id": None,
