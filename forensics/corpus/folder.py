@@ -17,6 +17,7 @@ from forensics.corpus.run import LEDGER, SUMMARY
 from forensics.errors import CorruptEvidenceError, EvidenceError, UnsupportedVersionError
 from forensics.formats.places import is_folder, is_there
 from forensics.report.corpus_documents import CORPUS, CorpusDocument
+from forensics.report.outputs import as_given
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +49,7 @@ def results_in(folder: Path) -> Results:
     Raises EvidenceError for a folder that holds none or none that are whole, UnsupportedVersionError for those of
     another version, and CorruptEvidenceError where a file of rows is missing.
     """
-    name = one_line(folder.name or str(folder), 80)
+    name = as_given(folder)
     if not is_results(folder):
         message = f"{name} is no folder of an audited corpus"
         raise EvidenceError(message, hint="make one with `forensics audit EVIDENCE --into FOLDER`", code="no_results")

@@ -16,6 +16,7 @@ import msgspec
 
 from forensics.corpus.result import Result
 from forensics.errors import ConfigurationError, ReportError
+from forensics.report.outputs import as_given
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -131,7 +132,7 @@ class Ledger:
         if not new and application != _APPLICATION:
             raise _no_ledger(self._path, f"application id {application}")
         if version > _VERSION:
-            message = f"{self._path.name} was written by a newer version of this program"
+            message = f"{as_given(self._path)} was written by a newer version of this program"
             raise ConfigurationError(message, hint="use that version, or name another folder for the results")
         self._base.execute("PRAGMA journal_mode = WAL")
         self._base.execute("PRAGMA synchronous = NORMAL")
@@ -254,10 +255,10 @@ class Ledger:
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF  # without what extends it
             if code in _TAKEN:
-                message = f"{self._path.name} is in use: {error}"
+                message = f"{as_given(self._path)} is in use: {error}"
                 raise ReportError(message, hint="wait for the other run, or name another folder") from None
             if code in _FULL:
-                message = f"{self._path.name} can't be written: {error}"
+                message = f"{as_given(self._path)} can't be written: {error}"
                 hint = "make room and run it again: it goes on where it ended, or name another folder"
                 raise ReportError(message, hint=hint) from None
             if code == sqlite3.SQLITE_NOTADB:
@@ -272,10 +273,10 @@ def _sealed(told: bytes, at: _At) -> bytes:
 
 
 def _no_ledger(path: Path, why: str) -> ConfigurationError:
-    message = f"{path.name} is no ledger of this program: {why}"
+    message = f"{as_given(path)} is no ledger of this program: {why}"
     return ConfigurationError(message, hint="name another folder for the results")
 
 
 def _damaged(path: Path, why: str) -> ConfigurationError:
-    message = f"{path.name} is damaged: {why}"
-    return ConfigurationError(message, hint=f"remove {path.name}, and everything is audited anew")
+    message = f"{as_given(path)} is damaged: {why}"
+    return ConfigurationError(message, hint=f"remove {as_given(path)}, and everything is audited anew")

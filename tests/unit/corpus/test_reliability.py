@@ -179,7 +179,7 @@ def test_one_run_at_a_time_has_the_folder(corpus: Path, tmp_path: Path, monkeypa
     before = _outputs(into)
     connect = sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", lambda path, **more: connect(path, timeout=0, **more))
-    with Ledger(into / LEDGER, "of the other run"), pytest.raises(ReportError, match=r"ledger\.sqlite is in use"):
+    with Ledger(into / LEDGER, "of the other run"), pytest.raises(ReportError, match=r"out/ledger\.sqlite is in use"):
         audit_corpus([corpus], into, SERIAL)
     assert _outputs(into) == before
     assert audit_corpus([corpus], into, SERIAL).counts.files == 4  # it can be had again
