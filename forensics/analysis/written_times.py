@@ -28,6 +28,7 @@ _MOST_RUNS = 8  # of one time: its day, six numbers, and one with a Z
 _DIGITS = bytes(ord("0") if byte in b"0123456789" else byte for byte in range(256))
 _DATE = b"0000-00-00"
 _SLOTS = 8  # of the sketch for each time
+_LEAST_SLOTS = 1 << 14  # so that among few times hardly any two share one, whatever the seed of the hashes is
 _MANY = 2
 _FEWEST_RUNS = 2  # of a time that is told: its day and a number
 
@@ -90,7 +91,7 @@ class _Sketch:
     """
 
     def __init__(self, hashes: Iterable[int], count: int) -> None:
-        self._seen = seen = bytearray(1 << (count * _SLOTS).bit_length())
+        self._seen = seen = bytearray(max(_LEAST_SLOTS, 1 << (count * _SLOTS).bit_length()))
         self._mask = mask = len(seen) - 1
         for number in hashes:
             slot = number & mask

@@ -59,6 +59,13 @@ def test_a_time_that_stands_once(time: str, more: bytes, *, once: bool) -> None:
     assert times.stands_once(digit_runs(time.encode())) is once
 
 
+def test_few_times_hardly_share_a_place_whatever_the_seed_of_the_hashes_is() -> None:
+    rows: list[bytes | None] = [f'"2026-11-13T10:00:{n:02}.312Z"'.encode() for n in range(60)]
+    times = WrittenTimes(RunBlocks(rows, with_digit=True))
+    told = [times.stands_once(digit_runs(f"2026-11-13T10:00:{n:02}.312Z".encode())) for n in range(60)]
+    assert told.count(True) > 54  # with few places in all, a fifth shared one
+
+
 def test_blocks_and_their_rows_are_told_apart() -> None:
     filling = b'"' + b"x " * 50_000 + b'"'
     rows = [b'"2026-01-01T00:00:0%d.5Z"' % (n % 10) for n in range(40)]
