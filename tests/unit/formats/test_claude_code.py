@@ -417,6 +417,36 @@ def test_a_run_that_failed_did_not_end(tmp_path: Path) -> None:
     assert "incomplete_run" in {f.code for f in document.findings}
 
 
+HOOKED = {"stdout": "a.txt", "stderr": "", "interrupted": False}
+
+
+def hook(response: Any) -> Fields:
+    told = {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_response": response, "tool_use_id": "t1"}
+    return sdk("control_request", request_id="r1", request={"subtype": "hook_callback", "input": told})
+
+
+@pytest.mark.parametrize("copy", [{}, {"tool_use_result": {**HOOKED, "more": 1}}])
+@pytest.mark.parametrize(
+    ("response", "disputes"),
+    [
+        (HOOKED, 0),
+        (HOOKED["stdout"], 0),
+        ([{"type": "text", "text": "a.txt"}], 0),
+        ({"filePath": "a.txt"}, 0),
+        ({**HOOKED, "stdout": "b.txt"}, 1),
+        ("b.txt", 1),
+        ([{"type": "text", "text": "b.txt"}], 1),
+    ],
+)
+def test_a_hook_that_is_told_another_result_contradicts_it(
+    tmp_path: Path, copy: Fields, response: Any, disputes: int
+) -> None:
+    shown = sdk("user", message={"role": "user", "content": [result("t1", "a.txt")]}, **copy)
+    asked = sdk("assistant", message={"id": "m1", "role": "assistant", "content": [call("t1")]})
+    (trace,) = load(session(tmp_path, STREAM[0], asked, hook(response), shown, *STREAM[-2:]))
+    assert [block.code for block in trace.calls[0].blocks] == ["inconsistent_tuple"] * disputes
+
+
 # contract ------------------------------------------------------------------------------------------------------------
 
 

@@ -10,10 +10,12 @@ import msgspec
 from forensics.core.build import Spot
 from forensics.core.findings import finding
 from forensics.core.jsonvalue import text_of
+from forensics.core.sanitise import one_line
 from forensics.core.times import nanoseconds
 from forensics.core.trace import NOWHERE, Payload, StepKind
 from forensics.formats.shared.claude.hidden import hidden_in, suspect, unread_message
 from forensics.formats.shared.claude.history import Again, Chain
+from forensics.formats.shared.claude.hooks import Hooks
 from forensics.formats.shared.claude.kinds import (
     AGENT_NEWS,
     API_ERROR,
@@ -58,7 +60,7 @@ class Session:
         self.lanes = Lanes()
         self.again = Again(build.places.text)
         self.chain = Chain()
-        self.tokens = Tokens(build.counts)
+        self.tokens, self.hooks = Tokens(build.counts), Hooks()
         self.ended: bool | None = None
         self.suspects: list[tuple[Payload, Spot]] = []
 
@@ -164,6 +166,14 @@ class Session:
                 message = "a call or a result stands in a part of a record that is not read"
                 self.trace_builder().gap("evidence_gap", message, spot)
 
+    def _tell_disputed(self) -> None:
+        builder = self.trace_builder()
+        for call, spot in self.hooks.disputes(builder.trace.calls):
+            message = f"a hook was told another result of {one_line(call.tool, 60)} than its result is"
+            place = self.build.places.locator(spot.place, spot.pointer)
+            builder.note(finding("inconsistent_tuple", message, steps=(call.step,), locators=(place,)))
+            call.block("inconsistent_tuple", message)
+
     def close(self) -> None:
         """Tell what can be told only at the end."""
         if self.builder is None:
@@ -175,6 +185,7 @@ class Session:
             self.end_turn(one)
         self.again.tell(self.build)
         self._tell_hidden()
+        self._tell_disputed()
         self.build.counts.branches = self.chain.branches
         trace = self.trace_builder().trace
         trace.ended_normally = self.ended
@@ -296,7 +307,9 @@ class Session:
             self._compacted(step, spot)
 
     def _answer(self, one: Open, fields: Fields, spot: Spot, marks: Fields, tainted: str | None) -> None:
-        told = outcome(fields, present(marks, *STRUCTURED), marks)
+        copy = present(marks, *STRUCTURED)
+        told = outcome(fields, copy, marks)
+        self.hooks.answered(text(fields, "tool_use_id"), copy)
         self.trace_builder().show(
             one.lane,
             text(fields, "tool_use_id") or None,
@@ -368,6 +381,11 @@ class Session:
         self._suspect(own, spot)
         _KINDS[own.kind](self, own, spot, tainted)
 
+    def control(self, record: Record, spot: Spot, tainted: str | None) -> None:
+        """A request between the harness and its client: a hook, a question for leave."""
+        self.bookkeeping(record, spot, tainted)
+        self.hooks.asked(record.fields, spot)
+
     def result(self, record: Record, spot: Spot, tainted: str | None) -> None:
         """The SDK's last word: whether the run ended well. Its text repeats the last turn."""
         self.bookkeeping(record, spot, tainted)
@@ -383,6 +401,7 @@ _KINDS: dict[str, _Tell] = {
     "system": Session.system,
     "progress": Session.progress,
     "attachment": Session.attachment,
+    "control_request": Session.control,
     "result": Session.result,
 }
 
