@@ -158,3 +158,10 @@ def test_calls_deep_in_a_member_that_is_not_read_are_a_gap_unless_they_repeat_th
     other = {"choices": [{"message": {**asked("pay", "c2"), "function_call": None}}]}
     chat[1] = {**asked("list_files", "c1"), "raw": other}
     assert hiding(read_value(tmp_path, chat)) == ["what looks like calls in a member that is not read (raw)"]
+
+
+@pytest.mark.parametrize("odd", [{"a": 1}, ["c1"], 7])
+def test_a_call_deep_in_such_a_member_may_have_an_id_of_any_type(tmp_path: Path, odd: object) -> None:
+    raw = {"choices": [{"message": {"tool_calls": [{"id": odd, "function": {"name": "pay", "arguments": "{}"}}]}}]}
+    chat = [BEFORE[0], {**asked("list_files", "c1"), "raw": raw}, answered("c1"), DONE]
+    assert hiding(read_value(tmp_path, chat)) == ["what looks like calls in a member that is not read (raw)"]

@@ -419,7 +419,7 @@ def read_tool_calls(draft: Draft, fields: Fields) -> None:
 
 def _doubt_members(draft: Draft, fields: Fields) -> None:
     """Calls that stand in a member of another name, unless they repeat those that were read."""
-    told: AbstractSet[object] = {part.recorded_id for part in draft.calls if part.recorded_id}
+    told: AbstractSet[str] = {part.recorded_id for part in draft.calls if part.recorded_id}
     for name, held in fields.items():
         if name in _SEEN or name in _REPEATING or spelled(name) in _CALLS:
             continue
@@ -430,14 +430,15 @@ def _doubt_members(draft: Draft, fields: Fields) -> None:
             draft.doubt(f"what looks like calls in a member that is not read ({one_line(name, 40)})", "")
 
 
-def _holds_another(value: object, told: AbstractSet[object]) -> bool:
+def _holds_another(value: object, told: AbstractSet[str]) -> bool:
     """Whether a tool with its arguments stands somewhere in a value, under an id that is not among those."""
     todo: list[tuple[object, object]] = [(value, None)]
     while todo:
         item, held_by = todo.pop()
         if isinstance(item, dict):
             recorded = next((item[name] for name in _CALL_ID if item.get(name)), held_by)
-            if item.get("name") and any(item.get(name) for name in _ASKED_WITH) and recorded not in told:
+            known = isinstance(recorded, str) and recorded in told
+            if item.get("name") and any(item.get(name) for name in _ASKED_WITH) and not known:
                 return True
             todo.extend((member, recorded) for member in item.values())
         elif isinstance(item, list):
