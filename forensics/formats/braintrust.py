@@ -25,6 +25,7 @@ from forensics.formats.shared.fields import (
 )
 from forensics.formats.shared.halves import Halves, Identified
 from forensics.formats.shared.observed import INPUT, OUTPUT, Record, first_below, is_tool_message, span_of
+from forensics.formats.shared.records_in import records_in
 from forensics.formats.shared.span_bodies import read_response
 from forensics.formats.shared.span_walk import walk_spans
 
@@ -120,19 +121,13 @@ def _asked_by(fields: Fields) -> Iterator[str]:
 
 
 def _found(data: Payload) -> Iterator[Identified]:
-    """Every row in a value. Iterative: a list may stand in an answer of the API."""
-    todo: list[tuple[Payload, str]] = [(data, "")]
-    while todo:
-        held, pointer = todo.pop()
-        if opens_with(held, b"["):
-            todo.extend([(item, f"{pointer}/{i}") for i, item in enumerate(items_of(held))][::-1])
-            continue
-        fields = fields_of(held)
-        lists = [] if _is_row(fields) else [k for k in _LISTS if k in fields and opens_with(fields[k], b"[")]
-        if lists:
-            todo.extend([(fields[name], f"{pointer}/{name}") for name in lists][::-1])
-        else:
-            yield text(fields, "span_id"), fields, pointer
+    """Every row in a value: a list may stand in an answer of the API."""
+    for _, fields, pointer in records_in(data, _around):
+        yield text(fields, "span_id"), fields, pointer
+
+
+def _around(fields: Fields) -> list[str]:
+    return [] if _is_row(fields) else [k for k in _LISTS if k in fields and opens_with(fields[k], b"[")]
 
 
 def _record(rows: Halves, told: str, fields: Fields, kind: str) -> Record:

@@ -16,6 +16,7 @@ from forensics.formats.shared.fields import Fields, fields_of, is_text, items_of
 from forensics.formats.shared.flattened import Flat
 from forensics.formats.shared.halves import Halves, Identified
 from forensics.formats.shared.observed import INPUT, OUTPUT, Record, below, first_below, is_tool_message, span_of
+from forensics.formats.shared.records_in import records_in
 from forensics.formats.shared.span_names import WANTED, OtherNames
 from forensics.formats.shared.span_walk import walk_spans
 
@@ -165,26 +166,24 @@ _FACTS: dict[str, tuple[tuple[str, ...], ...]] = {
 
 
 def _found(data: Payload) -> Iterator[Identified]:
-    """Every observation in a value. Iterative, and each list once: a trace holds its observations."""
-    todo: list[tuple[Payload, str]] = [(data, "")]
-    while todo:
-        held, pointer = todo.pop()
-        if opens_with(held, b"["):
-            todo.extend([(item, f"{pointer}/{i}") for i, item in enumerate(items_of(held))][::-1])
-            continue
-        fields = fields_of(held)
-        kind, _, did = text(fields, "type").partition("-")
-        body = present(fields, "body")
-        if body is not None and did in ("create", "update"):
-            if kind != "trace" and "id" in fields_of(body):
-                told = fields_of(body)
+    """Every observation in a value: a trace holds its observations."""
+    for held, fields, pointer in records_in(data, _around):
+        if _is_event(fields):
+            kind, told = text(fields, "type").partition("-")[0], fields_of(fields["body"])
+            if kind != "trace" and "id" in told:
                 yield text(told, "id"), {**_typed(kind), **told}, f"{pointer}/body"
-            continue
-        lists = [] if _is_observation(fields) else [k for k in _LISTS if k in fields and opens_with(fields[k], b"[")]
-        if lists:
-            todo.extend([(fields[name], f"{pointer}/{name}") for name in lists][::-1])
         elif opens_with(held, b"{"):
             yield text(fields, "id"), fields, pointer
+
+
+def _around(fields: Fields) -> list[str]:
+    whole = _is_event(fields) or _is_observation(fields)
+    return [] if whole else [k for k in _LISTS if k in fields and opens_with(fields[k], b"[")]
+
+
+def _is_event(fields: Fields) -> bool:
+    """Whether this is what the SDK sent of an observation or a trace."""
+    return present(fields, "body") is not None and text(fields, "type").partition("-")[2] in ("create", "update")
 
 
 def _sessions(data: Payload) -> Iterator[tuple[str, str]]:

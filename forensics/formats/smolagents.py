@@ -23,7 +23,6 @@ from forensics.formats.shared.fields import (
     items_in,
     items_of,
     object_in,
-    opens_with,
     present,
     unread_calls,
     whole_number,
@@ -33,6 +32,7 @@ from forensics.formats.shared.messages.blocks import read_parts, read_tool_calls
 from forensics.formats.shared.messages.draft import Draft, part_of
 from forensics.formats.shared.messages.telling import Doubts, taint, tell
 from forensics.formats.shared.messages.vocabulary import in_place, message_of, parse_message
+from forensics.formats.shared.records_in import records_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,18 +104,15 @@ class _Runs:
 
     def value(self, raw: Payload, spot: Spot, tainted: str | None) -> None:
         """Read one value of the evidence: a step, a result with its steps, or a list of either."""
-        todo: list[tuple[Payload, str]] = [(raw, "")]
-        while todo:
-            held, pointer = todo.pop()
-            fields = fields_of(held) if opens_with(held, b"{") else {}
-            steps = _steps_of(fields)
-            if steps:
-                self.run = None
-                todo.extend([(step, f"{pointer}/steps/{at}") for at, step in enumerate(steps)][::-1])
-            elif opens_with(held, b"["):
-                todo.extend([(item, f"{pointer}/{at}") for at, item in enumerate(items_of(held))][::-1])
-            else:
-                self._step(fields, spot.down(pointer), tainted)
+        for _, fields, pointer in records_in(raw, self._around):
+            self._step(fields, spot.down(pointer), tainted)
+
+    def _around(self, fields: Fields) -> tuple[str, ...]:
+        """Where a result has its steps, which are a run."""
+        if not _steps_of(fields):
+            return ()
+        self.run = None
+        return ("steps",)
 
     def _step(self, fields: Fields, spot: Spot, tainted: str | None) -> None:
         told = next((name for name in _STEPS if name in fields), "")

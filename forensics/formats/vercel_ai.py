@@ -20,7 +20,6 @@ from forensics.formats.shared.fields import (
     Fields,
     fields_of,
     items_in,
-    items_of,
     json_inside,
     object_in,
     opens_with,
@@ -34,6 +33,7 @@ from forensics.formats.shared.messages.conversation import Conversation, parse_c
 from forensics.formats.shared.messages.draft import Draft
 from forensics.formats.shared.messages.telling import Doubts, Offers, taint, tell
 from forensics.formats.shared.messages.vocabulary import in_place, message_of, parse_message
+from forensics.formats.shared.records_in import records_in
 from forensics.formats.shared.wholeness import cut_short, finish_words
 
 if TYPE_CHECKING:
@@ -116,20 +116,18 @@ class _Runs:
 
     def value(self, raw: Payload, spot: Spot, tainted: str | None) -> None:
         """Read one value of the evidence: a step, a result with its steps, or a list of either."""
-        todo: list[tuple[Payload, str]] = [(raw, "")]
-        while todo:
-            held, pointer = todo.pop()
-            fields = fields_of(held) if opens_with(held, b"{") else {}
-            steps = _steps_of(fields)
-            if steps:
-                self.close()
-                todo.extend([(step, f"{pointer}/steps/{at}") for at, step in enumerate(steps)][::-1])
-            elif opens_with(held, b"["):
-                todo.extend([(item, f"{pointer}/{at}") for at, item in enumerate(items_of(held))][::-1])
-            elif _is_step(fields):
+        for _, fields, pointer in records_in(raw, self._around):
+            if _is_step(fields):
                 self._step(fields, spot, pointer, tainted)
             else:
                 self.build.gap("evidence_gap", _NO_STEP, spot.down(pointer))
+
+    def _around(self, fields: Fields) -> tuple[str, ...]:
+        """Where a result has its steps, which are a run."""
+        if not _steps_of(fields):
+            return ()
+        self.close()
+        return ("steps",)
 
     def _step(self, fields: Fields, spot: Spot, pointer: str, tainted: str | None) -> None:
         self.build.counts.records += 1
