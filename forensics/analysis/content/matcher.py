@@ -123,8 +123,9 @@ def _shapes_between(text: bytes, key: str | None, position: int, stop: int, with
         elif end - start <= _LONGEST_TRIED:
             position = _behind_word(text, start)
         else:  # all that is left of it would be refused too, word by word
-            found += _shapes_between(text, key, start, end, without | {shape.rule.kind})
-            position = max(_behind_word(text, start), *(one.end for one in found), _last_word(text, start, end))
+            inside = _shapes_between(text, key, start, end, without | {shape.rule.kind})
+            position = max(_behind_word(text, start), _last_word(text, start, end), *(one.end for one in inside))
+            found += inside
     return found
 
 
