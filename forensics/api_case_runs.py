@@ -24,13 +24,13 @@ from forensics.report.case_differences import case_differences, told
 from forensics.report.case_documents import CaseDifference, CaseDocument, CaseRow, CaseRunDocument, CaseSource
 from forensics.report.case_files import read_cases
 from forensics.report.cases import FAILED, PASSED, REFUSED, UNTOLD, case_run_document
+from forensics.rules.policy_file import SHIPPED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from forensics.report.case_files import Kept
 
-_SHIPPED = frozenset({"strict", "inject"})
 _SHORT = 12
 _ENDS = {PASSED: 0, FAILED: 1, UNTOLD: 3}
 
@@ -148,7 +148,7 @@ def _is_file(path: Path) -> bool:
 
 def _options(case: CaseDocument, options: Options) -> Options:
     """How the evidence is read and judged: by the caller's policy, else by the shipped one of that name."""
-    if options.policy is None and case.policy not in _SHIPPED:
+    if options.policy is None and case.policy not in SHIPPED:
         message = f"the case was saved under the policy {one_line(case.policy, 60)}, which is no shipped one"
         raise ConfigurationError(message, hint="name its file with --policy", code="policy_missing")
     policy = case.policy if options.policy is None else options.policy

@@ -157,6 +157,12 @@ def _beside(path: Path, key: str, value: Any) -> Any:
         return tuple(value.items())
     if key == "rules":
         return tuple(path.parent / rule for rule in value)
-    if key == "tools" or (key == "policy" and value not in ("strict", "inject")):
+    if key == "tools" or (key == "policy" and not _is_shipped(value)):
         return str(path.parent / value)
     return value
+
+
+def _is_shipped(policy: str) -> bool:
+    from forensics.rules.policy_file import SHIPPED
+
+    return policy in SHIPPED

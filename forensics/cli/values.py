@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from click.shell_completion import CompletionItem
 
 _LONGEST = 18  # digits of a number of a step
@@ -16,10 +18,10 @@ _NO_NAME = "no name is given (a variable of the shell that is not set gives an e
 
 class Completed(click.types.StringParamType):
     """A text that the shell completes as the name of a file (or folder): what it names is opened later, by what knows
-    standard input, URLs, globs and archives. `also` are words that may stand instead.
+    standard input, URLs, globs and archives. `also` tells words that may stand instead.
     """
 
-    def __init__(self, what: str, also: tuple[str, ...] = ()) -> None:
+    def __init__(self, what: str, also: Callable[[], Sequence[str]] = tuple) -> None:
         self._what, self._also = what, also
 
     def shell_complete(
@@ -31,13 +33,19 @@ class Completed(click.types.StringParamType):
         """The words that begin so; where none does, the names of files."""
         from click.shell_completion import CompletionItem
 
-        words = [CompletionItem(word) for word in self._also if word.startswith(incomplete)]
+        words = [CompletionItem(word) for word in self._also() if word.startswith(incomplete)]
         return words if words and incomplete else [CompletionItem(incomplete, type=self._what), *words]
+
+
+def _shipped_policies() -> Sequence[str]:
+    from forensics.rules.policy_file import SHIPPED
+
+    return SHIPPED
 
 
 FILES = Completed("file")
 FOLDERS = Completed("dir")
-POLICIES = Completed("file", ("strict", "inject"))
+POLICIES = Completed("file", _shipped_policies)
 
 
 class Place(click.Path):
